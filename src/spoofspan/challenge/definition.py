@@ -32,7 +32,7 @@ from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.events.event_scores import check_parameters
 from spoofspan.measures.measure import Measure
-from spoofspan.measures.settings import ScoresAre
+from spoofspan.measures.measure_settings import ScoresAre
 
 PUBLIC, HIDDEN, RESULTS = "public", "hidden", "results"
 DEFINITION, DURATIONS, UTTERANCES = "challenge.json", "reco2dur", "utterances"

@@ -23,7 +23,7 @@ import numpy as np
 
 from spoofspan.data.scores import Values
 from spoofspan.measures.measure import Measure, in_percent, number_text
-from spoofspan.measures.settings import ScoresAre
+from spoofspan.measures.measure_settings import ScoresAre
 
 DECIMALS = 4  # of every number, at most
 DIGITS = 3  # that count, of numbers that may exceed 1

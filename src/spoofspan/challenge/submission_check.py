@@ -33,7 +33,7 @@ from spoofspan.formats.sources import sources
 from spoofspan.mass.ranges import Overlay
 from spoofspan.measures.costs import check_declared
 from spoofspan.measures.kind import EventKind
-from spoofspan.measures.settings import ScoresAre
+from spoofspan.measures.measure_settings import ScoresAre
 
 ASSUMED = {"hop": 0.02, "higher": "bonafide"}  # to go on looking where a team does not say it
 

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.crossed import CrossedBreakdown
     from spoofspan.evaluation.measurement import Measurement
     from spoofspan.measures.measure import Measure
+    from spoofspan.measures.measure_settings import ScoresAre
     from spoofspan.measures.operating_point import OperatingPoint
     from spoofspan.measures.per_utterance import UtteranceErrors
-    from spoofspan.measures.settings import ScoresAre
 
 
 @takes_benchmark

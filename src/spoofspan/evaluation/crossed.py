@@ -36,8 +36,8 @@ from spoofspan.evaluation.whole_corpus import quietly
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.utterances import UtterancePart
 from spoofspan.measures.eer import equal_error_rate
+from spoofspan.measures.kind import Value
 from spoofspan.measures.operating_point import totals
-from spoofspan.measures.settings import Value
 
 if TYPE_CHECKING:
     from spoofspan.uncertainty import Interval

@@ -164,7 +164,7 @@ def measure_domains(
 
     """
     wanted = Measure.parse(measure)
-    if wanted.kind.name != "eer":
+    if wanted != wanted.eer:
         raise UsageError(f"several corpora are measured by an EER, which has a threshold to carry over, not {measure}")
     if len(corpora) < 2:
         raise UsageError(f"give at least two corpora, not {len(corpora)}; one corpus is measured by evaluate")

@@ -37,8 +37,8 @@ from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.bisection import Quantiles, RangeRates, bisect
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
 from spoofspan.measures.measure import Measure
+from spoofspan.measures.measure_settings import ScoresAre
 from spoofspan.measures.operating_point import OperatingPoint, Threshold
-from spoofspan.measures.settings import ScoresAre
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -33,9 +33,10 @@ from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.score_rules import automatic_slack
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.eer_rules import check_eer_rule
+from spoofspan.measures.kind import Value
 from spoofspan.measures.measure import Measure, parse_measures
+from spoofspan.measures.measure_settings import MeasureSettings, ScoresAre
 from spoofspan.measures.operating_point import OperatingPoint, check_threshold, totals
-from spoofspan.measures.settings import ScoresAre, Settings, Value
 
 # What only some measures take is imported where they are taken: eval of one EER starts without 30 modules, 40 ms.
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ OnUndefined = Callable[[Measure, UndefinedMeasureError], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(Settings):
+class Plan(MeasureSettings):
     """How one measure is taken of references and scores."""
 
     rules: Rules

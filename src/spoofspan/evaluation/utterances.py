@@ -39,9 +39,10 @@ from spoofspan.mass.ranges import drop_empty, label_utterances, pair
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.utterances import mass_of_classes, trial_mass, utterance_mass
 from spoofspan.measures.curve import error_curve_of
+from spoofspan.measures.kind import Value
 from spoofspan.measures.measure import Measure
+from spoofspan.measures.measure_settings import ScoresAre
 from spoofspan.measures.operating_point import Threshold
-from spoofspan.measures.settings import ScoresAre, Value
 from spoofspan.measures.tandem import trial_weights
 
 if TYPE_CHECKING:
@@ -160,21 +161,14 @@ class UtteranceCorpus(Corpus):
         if weighted is not mass:  # trials as they are counted, not as they are priced
             curve = error_curve_of(mass)
             point = curve.point(-1) if found.point.everything else curve.at(found.threshold)
-            return self._with_interval(replace(found, point=point), plan, used, resampling)
+            found = replace(found, point=point)
+            if resampling is None:
+                return found
+            from spoofspan.uncertainty.intervals import interval_of_system
+
+            system = self.measured_trials(plan, mass, Value(found.value, point))
+            return replace(found, interval=interval_of_system(system, resampling))
         return with_interval(found, plan, mass, resampling)
-
-    def _with_interval(
-        self, found: Measurement, plan: Plan, used: Sequence[str], resampling: Resampling | None
-    ) -> Measurement:
-        """An a-DCF with its interval, if it is said how to resample."""
-        if resampling is None:
-            return found
-        from spoofspan.uncertainty.intervals import interval_of_system
-        from spoofspan.uncertainty.utterance_intervals import MeasuredTrials
-
-        kinds = cast("Mapping[str, str]", self.trials)
-        system = MeasuredTrials(plan.measure, self.scores_for(plan.measure), kinds, used, found.value, found.point)
-        return replace(found, interval=interval_of_system(system, resampling))
 
     def priced(self, plan: Plan, mass: ScoreMass) -> ScoreMass:
         """The trials of an a-DCF, each as often as its kind costs."""
@@ -237,9 +231,9 @@ class UtteranceCorpus(Corpus):
         def value_of(plan: Plan, mass: ScoreMass) -> Value:
             return plan.value(self.priced(plan, mass))
 
-        return crossed(mass, plan, columns, how, value_of=value_of, system_of=self._trials, classes=classes)
+        return crossed(mass, plan, columns, how, value_of=value_of, system_of=self.measured_trials, classes=classes)
 
-    def _trials(self, plan: Plan, mass: ScoreMass, found: Value) -> MeasuredTrials:
+    def measured_trials(self, plan: Plan, mass: ScoreMass, found: Value) -> MeasuredTrials:
         """An a-DCF that was measured, ready to be measured again without a cluster."""
         from spoofspan.uncertainty.utterance_intervals import MeasuredTrials
 

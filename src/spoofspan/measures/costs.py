@@ -63,8 +63,8 @@ from spoofspan.mass.utterances import utterance_mass
 from spoofspan.measures.confusion import Formula, ValueAtPoint, as_fraction
 from spoofspan.measures.crossing import crossing
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
+from spoofspan.measures.measure_settings import ScoresAre
 from spoofspan.measures.operating_point import Totals
-from spoofspan.measures.settings import ScoresAre
 
 # What scores in bona fide polarity cost in bits, where they lie over bona fide and over spoof.
 ScoreCosts = Callable[[Float64], tuple[Float64, Float64]]

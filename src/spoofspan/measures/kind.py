@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from spoofspan.measures.costs import CostFormula, ScoreCosts
     from spoofspan.measures.events.average_precision import Variant
     from spoofspan.measures.measure import Measure
-    from spoofspan.measures.settings import Input, Settings, Value
+    from spoofspan.measures.measure_settings import Input, MeasureSettings
+    from spoofspan.measures.operating_point import OperatingPoint
 
 BASES = ("range", "point", "utterance")
 EVENT = "event"
@@ -54,6 +55,15 @@ Parameters = tuple[tuple[str, float | str], ...]
 Scale = Literal["logit", "log", "raw"]
 # What stays the same when a cluster leaves and the threshold moves: FPR - FNR, or one of the rates.
 Kept = Literal["difference", "fpr", "fnr"]
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value; the operating point it was taken at, None where every threshold counts; neighbours of a crossing."""
+
+    value: Fraction | float
+    point: OperatingPoint | None = None
+    neighbours: tuple[OperatingPoint | None, OperatingPoint | None] = (None, None)
 
 
 @dataclass(frozen=True)
@@ -127,10 +137,10 @@ class Kind(ABC):
             )
 
     @abstractmethod
-    def value(self, settings: Settings, mass: ScoreMass) -> Value:
+    def value(self, settings: MeasureSettings, mass: ScoreMass) -> Value:
         """Its value on a mass."""
 
-    def read_off(self, settings: Settings) -> str:
+    def read_off(self, settings: MeasureSettings) -> str:
         """How the value is read off the curve, as it stands in the signature."""
         asv = settings.asv_scores if self.needs_asv else None
         stated = [] if asv is None else [asv.signed]
@@ -138,23 +148,23 @@ class Kind(ABC):
             stated.append(f"scores-are:{settings.scores_are}")
         return ",".join(stated) or "all-thresholds"
 
-    def notes(self, settings: Settings) -> tuple[str, ...]:
+    def notes(self, settings: MeasureSettings) -> tuple[str, ...]:
         """Notes that go with every value."""
         if "asv_errors" not in self.takes or settings.asv_scores is None:
             return ()
         return (str(settings.argument("asv_errors")),)
 
-    def cautions(self, settings: Settings, found: Value) -> tuple[str, ...]:
+    def cautions(self, settings: MeasureSettings, found: Value) -> tuple[str, ...]:
         """Reasons to look twice at a value."""
         return ()
 
     # What intervals ask: how a value changes if the amounts of some utterances do.
 
-    def rates_formula(self, settings: Settings) -> Formula | None:
+    def rates_formula(self, settings: MeasureSettings) -> Formula | None:
         """The formula of both rates at its operating point; None if its value does not follow from them."""
         return None
 
-    def kept(self, settings: Settings) -> Kept | None:
+    def kept(self, settings: MeasureSettings) -> Kept | None:
         """What stays the same when its threshold moves; None if the threshold does not move."""
         return None
 
@@ -162,41 +172,38 @@ class Kind(ABC):
         """The highest value that rates at its operating point allow."""
         return by_formula(fpr, fnr)
 
-    def score_costs(self, settings: Settings, mass: ScoreMass) -> ScoreCosts | None:
+    def score_costs(self, settings: MeasureSettings, mass: ScoreMass) -> ScoreCosts | None:
         """What each score costs over bona fide and over spoof; None if its value is no mean of such costs."""
         return None
 
 
-@dataclass(frozen=True)
 class EerKind(Kind):
     """Where FPR and FNR meet, by an EER rule."""
 
     family: ClassVar[str] = "EER rule"
 
-    def value(self, settings: Settings, mass: ScoreMass) -> Value:
+    def value(self, settings: MeasureSettings, mass: ScoreMass) -> Value:
         """The value, its operating point and the two neighbours of the crossing."""
-        from spoofspan.measures.settings import Value
-
         eer = self.function(mass, settings.eer_rule)
         return Value(eer.value, eer.point, eer.neighbours)
 
-    def read_off(self, settings: Settings) -> str:
+    def read_off(self, settings: MeasureSettings) -> str:
         """The EER rule."""
         return settings.eer_rule
 
-    def cautions(self, settings: Settings, found: Value) -> tuple[str, ...]:
+    def cautions(self, settings: MeasureSettings, found: Value) -> tuple[str, ...]:
         """A wide gap between both rates, or a value over 50 %."""
         from spoofspan.measures.eer import eer_cautions
 
         return () if found.point is None else eer_cautions(float(found.value), found.point, settings.eer_rule)
 
-    def rates_formula(self, settings: Settings) -> Formula:
+    def rates_formula(self, settings: MeasureSettings) -> Formula:
         """The mean of both rates."""
         from spoofspan.measures.confusion import formula_of
 
         return formula_of("hter")
 
-    def kept(self, settings: Settings) -> Kept:
+    def kept(self, settings: MeasureSettings) -> Kept:
         """The threshold moves until both rates are as far apart as they were."""
         return "difference"
 
@@ -205,7 +212,6 @@ class EerKind(Kind):
         return max(fpr, fnr)
 
 
-@dataclass(frozen=True)
 class BoundaryEerKind(EerKind):
     """The EER of a boundary track."""
 
@@ -246,13 +252,12 @@ class RatioKind(Kind):
         title = TITLES.get(self.name, self.name.replace("-", " "))
         return Formula(f"{title} = {self.formula}", self.direction, self.needs, terms)
 
-    def value(self, settings: Settings, mass: ScoreMass) -> Value:
+    def value(self, settings: MeasureSettings, mass: ScoreMass) -> Value:
         """The value at a given threshold, at that of the EER, or at the best one under a constraint."""
         from spoofspan.measures.confusion import at_constraint
         from spoofspan.measures.curve import error_curve_of
         from spoofspan.measures.eer import equal_error_rate
         from spoofspan.measures.operating_point import point_at
-        from spoofspan.measures.settings import Value
 
         measure = settings.measure
         if measure.given is not None:
@@ -266,7 +271,7 @@ class RatioKind(Kind):
             point = point_at(mass, settings.threshold)
         return Value(self.ratio(measure.parameters).at(point, measure.positive), point)
 
-    def read_off(self, settings: Settings) -> str:
+    def read_off(self, settings: MeasureSettings) -> str:
         """Where the threshold comes from; it belongs to the system, so numbers at their own may be compared."""
         if settings.measure.given is not None:
             return "all-thresholds"
@@ -284,14 +289,14 @@ class RatioKind(Kind):
             f"at the best threshold under a constraint: {basis}-{self.name}@fpr=0.01.",
         ]
 
-    def rates_formula(self, settings: Settings) -> Formula | None:
+    def rates_formula(self, settings: MeasureSettings) -> Formula | None:
         """Its ratio, unless a constraint on something else than a rate moves the threshold."""
         given = settings.measure.given
         if given is not None and given[0] not in ("fpr", "fnr", "recall"):
             return None
         return self.ratio(settings.measure.parameters)
 
-    def kept(self, settings: Settings) -> Kept | None:
+    def kept(self, settings: MeasureSettings) -> Kept | None:
         """What the EER, or the constraint, keeps; a given threshold does not move."""
         measure = settings.measure
         if measure.given is None:
@@ -300,26 +305,23 @@ class RatioKind(Kind):
         return "fnr" if of_spoof else "fpr"
 
 
-@dataclass(frozen=True)
 class CurveKind(Kind):
     """A function of the whole error curve."""
 
     family: ClassVar[str] = "over all"
 
-    def arguments(self, settings: Settings) -> dict[str, Any]:
+    def arguments(self, settings: MeasureSettings) -> dict[str, Any]:
         """The parameters of the measure, and the settings that the function takes."""
         return dict(settings.measure.parameters) | {name: settings.argument(name) for name in self.takes}
 
-    def value(self, settings: Settings, mass: ScoreMass) -> Value:
+    def value(self, settings: MeasureSettings, mass: ScoreMass) -> Value:
         """The value, and its operating point if the function finds one."""
         from spoofspan.measures.curve import error_curve_of
-        from spoofspan.measures.settings import Value
 
         found = self.function(error_curve_of(mass), **self.arguments(settings))
         return Value(*found) if isinstance(found, tuple) else Value(found)
 
 
-@dataclass(frozen=True)
 class PairKind(CurveKind):
     """The share of pairs of a spoofed and a bona fide instant that are in the right order."""
 
@@ -331,17 +333,16 @@ class ScoreCostKind(CurveKind):
     costs_by: str = ""  # "module:function" of a mass and the arguments, which returns what scores cost
     fitted: bool = False  # to this very corpus; leaving out a part of it changes the costs too little to matter
 
-    def score_costs(self, settings: Settings, mass: ScoreMass) -> ScoreCosts:
+    def score_costs(self, settings: MeasureSettings, mass: ScoreMass) -> ScoreCosts:
         """What each score costs over bona fide and over spoof."""
         costs: ScoreCosts = _imported(self.costs_by)(mass, **self.arguments(settings))
         return costs
 
 
-@dataclass(frozen=True)
 class TandemEerKind(CurveKind):
     """The EER of a countermeasure and a verification system, each at a threshold of its own."""
 
-    def rates_formula(self, settings: Settings) -> Formula | None:
+    def rates_formula(self, settings: MeasureSettings) -> Formula | None:
         """Refuse to say: there is none."""
         raise UsageError(
             f"{settings.measure} has no interval by the method 'jackknife-t': its two thresholds jump from trial to "
@@ -349,22 +350,20 @@ class TandemEerKind(CurveKind):
         )
 
 
-@dataclass(frozen=True)
 class BestKind(CurveKind):
     """A formula at the best of all thresholds."""
 
     best_of_all: ClassVar[bool] = True
 
-    def rates_formula(self, settings: Settings) -> Formula:
+    def rates_formula(self, settings: MeasureSettings) -> Formula:
         """The formula."""
         formula: Formula = self.function(**self.arguments(settings))
         return formula
 
-    def value(self, settings: Settings, mass: ScoreMass) -> Value:
+    def value(self, settings: MeasureSettings, mass: ScoreMass) -> Value:
         """The best value, and where it is."""
         from spoofspan.measures.confusion import best_point
         from spoofspan.measures.curve import error_curve_of
-        from spoofspan.measures.settings import Value
 
         curve, formula = error_curve_of(mass), self.rates_formula(settings)
         return Value(*best_point(curve, formula, settings.measure.positive))
@@ -379,22 +378,20 @@ class TrialCostKind(BestKind):
     priced: ClassVar[bool] = True
 
 
-@dataclass(frozen=True)
 class StatedKind(CurveKind):
     """A cost at the threshold that is best for scores that are what they are declared to be."""
 
-    def rates_formula(self, settings: Settings) -> CostFormula:
+    def rates_formula(self, settings: MeasureSettings) -> CostFormula:
         """The formula of the cost."""
         arguments = self.arguments(settings)
         del arguments["scores_are"]
         formula: CostFormula = self.function(**arguments)
         return formula
 
-    def value(self, settings: Settings, mass: ScoreMass) -> Value:
+    def value(self, settings: MeasureSettings, mass: ScoreMass) -> Value:
         """The cost, and the threshold."""
         from spoofspan.measures.costs import actual_cost
         from spoofspan.measures.curve import error_curve_of
-        from spoofspan.measures.settings import Value
 
         formula, scores_are = self.rates_formula(settings), settings.argument("scores_are")
         return Value(*actual_cost(error_curve_of(mass), formula, scores_are))
@@ -445,7 +442,7 @@ class EventKind(Kind):
             "takes it (eval --measure)"
         )
 
-    def value(self, settings: Settings, mass: ScoreMass) -> Value:
+    def value(self, settings: MeasureSettings, mass: ScoreMass) -> Value:
         """Refuse a mass, which has no events."""
         self.check(settings.measure, trials=False, boundaries=False)
         raise AssertionError

@@ -37,9 +37,9 @@ from spoofspan.mass.diagnosis import pairing_remedy
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure
+from spoofspan.measures.measure_settings import ScoresAre
 from spoofspan.measures.operating_point import OperatingPoint, Threshold
 from spoofspan.measures.per_utterance import UtteranceErrors, check_own_rule, errors_of_overlay, errors_with
-from spoofspan.measures.settings import ScoresAre
 from spoofspan.scale.shard_facts import CorpusFacts, Shard
 from spoofspan.scale.sharded_events import ShardedEvents, Signed, refuse_whole
 from spoofspan.scale.sharded_part import ShardedPart

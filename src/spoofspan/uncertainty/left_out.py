@@ -37,8 +37,8 @@ from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.confusion import ConfusionMatrix, Formula
 from spoofspan.measures.kind import Kept, RatioKind
+from spoofspan.measures.measure_settings import MeasureSettings
 from spoofspan.measures.operating_point import OperatingPoint, Totals, called_spoof, point_at, totals
-from spoofspan.measures.settings import Settings
 from spoofspan.uncertainty.clusters import ClusterCounts
 from spoofspan.uncertainty.replicates import confusions_by_unit
 from spoofspan.uncertainty.score_sample import sampled_scores
@@ -149,7 +149,7 @@ def count_classes(systems: Sequence[Int64]) -> ClusterCounts:
 
 
 def left_out_at(
-    settings: Settings, formula: Formula, mass: ScoreMass, point: OperatingPoint, value: float, sums: Int64
+    settings: MeasureSettings, formula: Formula, mass: ScoreMass, point: OperatingPoint, value: float, sums: Int64
 ) -> LeftOut:
     """Leave out each unit of a formula at an operating point, which stays where it is or moves with the rates."""
     measure, kind = settings.measure, settings.measure.kind

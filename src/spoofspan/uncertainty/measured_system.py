@@ -23,10 +23,10 @@ from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.confusion import Formula
-from spoofspan.measures.kind import BestKind, EerKind, Kind, PairKind, RatioKind, ScoreCostKind, StatedKind
+from spoofspan.measures.kind import BestKind, EerKind, Kind, PairKind, RatioKind, ScoreCostKind, StatedKind, Value
 from spoofspan.measures.measure import Measure
+from spoofspan.measures.measure_settings import ScoresAre
 from spoofspan.measures.operating_point import OperatingPoint, Threshold
-from spoofspan.measures.settings import ScoresAre, Value
 from spoofspan.uncertainty.clusters import Clusters, Resampling, dealt
 from spoofspan.uncertainty.curve_replicates import AucReplicates, CostReplicates, curve_replicates
 from spoofspan.uncertainty.eer_replicates import EerReplicates, gather_all
@@ -178,12 +178,12 @@ def fast_replicates(kind: Kind, system: MeasuredSystem, units: Int64, count: int
 
 
 @fast_replicates.register(EerKind)
-def _(kind: EerKind, system: MeasuredSystem, units: Int64, count: int) -> Replicates:
+def _of_eer(kind: EerKind, system: MeasuredSystem, units: Int64, count: int) -> Replicates:
     return EerReplicates(system.mass, units, units=count, rule=system.plan.eer_rule)
 
 
 @fast_replicates.register(RatioKind)
-def _(kind: RatioKind, system: MeasuredSystem, units: Int64, count: int) -> Replicates | None:
+def _of_ratio(kind: RatioKind, system: MeasuredSystem, units: Int64, count: int) -> Replicates | None:
     mass, plan, measure = system.mass, system.plan, system.measure
     if plan.threshold is not None:
         return ConfusionReplicates(mass, units, count, plan.threshold, _value_at(plan))
@@ -198,25 +198,25 @@ def _(kind: RatioKind, system: MeasuredSystem, units: Int64, count: int) -> Repl
 
 
 @fast_replicates.register(PairKind)
-def _(kind: PairKind, system: MeasuredSystem, units: Int64, count: int) -> Replicates | None:
+def _of_pairs(kind: PairKind, system: MeasuredSystem, units: Int64, count: int) -> Replicates | None:
     gathered = gather_all(system.mass, units, count)
     return None if gathered is None else AucReplicates(system.mass, gathered)
 
 
 @fast_replicates.register(ScoreCostKind)
-def _(kind: ScoreCostKind, system: MeasuredSystem, units: Int64, count: int) -> Replicates | None:
+def _of_score_costs(kind: ScoreCostKind, system: MeasuredSystem, units: Int64, count: int) -> Replicates | None:
     if kind.fitted:  # anew to each draw
         return None
     return CostReplicates(system.mass, units, count, kind.score_costs(system.plan, system.mass))
 
 
 @fast_replicates.register(BestKind)
-def _(kind: BestKind, system: MeasuredSystem, units: Int64, count: int) -> Replicates | None:
+def _at_best_threshold(kind: BestKind, system: MeasuredSystem, units: Int64, count: int) -> Replicates | None:
     return curve_replicates(system.mass, units, count, kind.rates_formula(system.plan), system.measure.positive)
 
 
 @fast_replicates.register(StatedKind)
-def _(kind: StatedKind, system: MeasuredSystem, units: Int64, count: int) -> Replicates:
+def _at_stated_threshold(kind: StatedKind, system: MeasuredSystem, units: Int64, count: int) -> Replicates:
     return ConfusionReplicates(system.mass, units, count, system.point.threshold, _value_at(system.plan))
 
 

@@ -22,8 +22,8 @@ from spoofspan.measures.costs import (
     stated_ratios,
 )
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
+from spoofspan.measures.measure_settings import ScoresAre
 from spoofspan.measures.reliability import Reliability, reliability
-from spoofspan.measures.settings import ScoresAre
 from spoofspan.report.figures.figure_data import FigureLine, SystemCurve, ends_of_classes
 from spoofspan.report.figures.line_simplification import thin_function
 

@@ -1,20 +1,19 @@
-"""Settings: a measure with everything that its value depends on besides the data."""
+"""MeasureSettings: a measure with everything that its value depends on besides the data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from spoofspan.base.errors import UsageError
+from spoofspan.measures.kind import Value
 from spoofspan.measures.measure import Measure
 
 if TYPE_CHECKING:
     from spoofspan.data.utterance_scores import VerificationScores
     from spoofspan.mass.score_mass import ScoreMass
     from spoofspan.measures.costs import VerificationErrors
-    from spoofspan.measures.operating_point import OperatingPoint
 
 ScoresAre = Literal["llr", "probability"]
 # What the function of a measure may ask for: the positive class, what the scores are, the scores of a verification
@@ -23,16 +22,7 @@ Input = Literal["positive", "scores_are", "asv_scores", "asv_errors"]
 
 
 @dataclass(frozen=True)
-class Value:
-    """A value; the operating point it was taken at, None where every threshold counts; neighbours of a crossing."""
-
-    value: Fraction | float
-    point: OperatingPoint | None = None
-    neighbours: tuple[OperatingPoint | None, OperatingPoint | None] = (None, None)
-
-
-@dataclass(frozen=True)
-class Settings:
+class MeasureSettings:
     """A measure, and how its value is taken of a mass.
 
     Examples
@@ -40,7 +30,7 @@ class Settings:
     >>> import spoofspan as ss
     >>> references = ss.References.from_ranges({"u1": [(0.0, 1.0, "bonafide"), (1.0, 2.0, "spoof")]})
     >>> scores = ss.Scores.from_ranges({"u1": [(0.0, 0.9, 0.8), (0.9, 2.0, -0.4)]}, higher="bonafide")
-    >>> at_zero = Settings(Measure.parse("range-f1"), threshold=0.0)
+    >>> at_zero = MeasureSettings(Measure.parse("range-f1"), threshold=0.0)
     >>> at_zero.value(ss.overlay(references, scores)).value, at_zero.read_off
     (Fraction(20, 21), 'threshold:given')
     """
@@ -69,7 +59,7 @@ class Settings:
         return _ARGUMENTS[name](self)
 
 
-def _scores_are(settings: Settings) -> ScoresAre:
+def _scores_are(settings: MeasureSettings) -> ScoresAre:
     if settings.scores_are is None:
         raise UsageError(
             f"{settings.measure} takes scores at their word: say what they are with scores_are='llr' or "
@@ -78,19 +68,19 @@ def _scores_are(settings: Settings) -> ScoresAre:
     return settings.scores_are
 
 
-def _asv_scores(settings: Settings, needed: str = "asv_scores=") -> VerificationScores | VerificationErrors:
+def _asv_scores(settings: MeasureSettings, needed: str = "asv_scores=") -> VerificationScores | VerificationErrors:
     if settings.asv_scores is None:
         raise UsageError(f"{settings.measure} needs a speaker verification system: give {needed}")
     return settings.asv_scores
 
 
-def _asv_errors(settings: Settings) -> VerificationErrors:
+def _asv_errors(settings: MeasureSettings) -> VerificationErrors:
     from spoofspan.measures.costs import verification_errors
 
     return verification_errors(_asv_scores(settings, "asv_scores= or asv_rates="))
 
 
-_ARGUMENTS: Mapping[Input, Callable[[Settings], Any]] = {
+_ARGUMENTS: Mapping[Input, Callable[[MeasureSettings], Any]] = {
     "positive": lambda settings: settings.measure.positive,
     "scores_are": _scores_are,
     "asv_scores": _asv_scores,
