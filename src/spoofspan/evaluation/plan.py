@@ -76,12 +76,8 @@ class Plan(MeasureSettings):
         from spoofspan.mass.points import WHOLE_UTTERANCE, point_mass_with
 
         resolution = WHOLE_UTTERANCE if self.measure.resolution is None else self.measure.resolution
-        if self.measure.kind.of_boundaries:
-            from spoofspan.mass.boundary_points import boundary_references, rules_of_boundaries
-
-            boundaries = boundary_references(references, resolution, self.rules)
-            return point_mass_with(boundaries, scores, resolution, rules_of_boundaries(self.rules))
-        return point_mass_with(references, scores, resolution, self.rules, lay)
+        points, rules = self.measure.kind.labelled(references, resolution, self.rules)
+        return point_mass_with(points, scores, resolution, rules, lay)
 
     def laid(self, references: References, scores: Scores, lay: Lay = Overlay.of) -> Overlay:
         """What is measured, of ranges: references and scores laid over each other, or a part of them."""
@@ -242,11 +238,11 @@ class EvaluationOptions:
         )
         return replace(plan, notes=(*notes, *measure.kind.notes(plan)))
 
-    def plan_for(self, measure: Measure, scores: Scores) -> Plan:
-        """Settle how a measure is taken on scores, which may be hard decisions."""
+    def plan_for(self, measure: Measure, scores: Scores, *, boundaries: bool = False) -> Plan:
+        """Settle how a measure is taken on scores, which may be hard decisions, or scores of boundaries."""
         if not measure.at_threshold:
             scores.refuse_decisions(str(measure))
-        return replace(self, threshold=self.threshold_for(scores)).plan(measure, scores.hop)
+        return replace(self, threshold=self.threshold_for(scores)).plan(measure, scores.hop, boundaries=boundaries)
 
     def threshold_for(self, scores: Scores) -> float | None:
         """The threshold asked for; hard decisions have their own, and no other."""

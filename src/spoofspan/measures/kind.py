@@ -11,7 +11,8 @@ family                 its function takes
 :class:`EventKind`     a measure and an :class:`~spoofspan.measures.events.event_scores.EventCorpus`
 =====================  ==============================================================================================
 
-All but EERs also take the parameters of the measure, and the settings that the entry names (``takes``).
+All but EERs also take the parameters of the measure, and the settings that the entry names (``takes``). The other
+classes are variants of these, with data or intervals of their own.
 
 :mod:`spoofspan.measures.catalogue` has the entries, :mod:`spoofspan.measures.events.event_catalogue` those of events.
 Functions are named here and imported when they are used, so that help and completion start without NumPy.
@@ -30,6 +31,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from spoofspan.base.errors import UsageError
 
 if TYPE_CHECKING:
+    from spoofspan.data.references import References
+    from spoofspan.data.rules import Rules
     from spoofspan.mass.score_mass import ScoreMass
     from spoofspan.measures.confusion import Formula
     from spoofspan.measures.costs import CostFormula, ScoreCosts
@@ -136,6 +139,10 @@ class Kind(ABC):
                 "score of each trial: evaluate_utterances(key, scores) (eval KEY --utterance-scores FILE)"
             )
 
+    def labelled(self, references: References, resolution: float, rules: Rules) -> tuple[References, Rules]:
+        """The references that points are labelled by, and the rules for them."""
+        return references, rules
+
     @abstractmethod
     def value(self, settings: MeasureSettings, mass: ScoreMass) -> Value:
         """Its value on a mass."""
@@ -224,6 +231,12 @@ class BoundaryEerKind(EerKind):
                 f"{measure} is measured of scores of boundaries, by evaluate(..., boundary_scores=) alone "
                 "(eval --boundary-scores FILE)"
             )
+
+    def labelled(self, references: References, resolution: float, rules: Rules) -> tuple[References, Rules]:
+        """References whose spoof is the boundary points of a resolution."""
+        from spoofspan.mass.boundary_points import boundary_references, rules_of_boundaries
+
+        return boundary_references(references, resolution, rules), rules_of_boundaries(rules)
 
 
 @dataclass(frozen=True)
