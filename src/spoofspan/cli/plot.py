@@ -18,7 +18,6 @@ from spoofspan.cli.table import resolutions_in
 if TYPE_CHECKING:
     from spoofspan.data.references import References
     from spoofspan.data.scores import Scores
-    from spoofspan.formats.datasets.systems import SystemFile
 
 
 class FigureKind(str, Enum):
@@ -98,7 +97,7 @@ def plot(
 
     resampling: one utterance at finer and at coarser resolutions.
 
-    SCORES are as in 'spoofspan table'; NAME=FILE names a system in the figure.
+    Several seeds of a system are drawn as systems of their own, NAME/SEED; resolution shows the mean over them.
 
     For example:
 
@@ -110,7 +109,9 @@ def plot(
 
       spoofspan plot timeline ref.rttm a.score --utterance CON_E_0000001 --audio CON_E_0000001.wav --out one.png
     """
+    from spoofspan.data.sides import separate_seeds
     from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS, resolution_table
+    from spoofspan.formats.datasets.systems import open_systems
     from spoofspan.report import figures
     from spoofspan.report.figures.figure_data import resolution_data
     from spoofspan.report.figures.style import in_mm, must_be_drawable, save
@@ -145,20 +146,21 @@ def plot(
         save(figures.draw_timeline(shown, **size), out, force)
         return
     ranges.refuse_any("says how ranges are made of scores without references; leave it out")
-    references, dataset = systems.read()
-    files = systems.files(dataset)
+    references, _ = systems.read()
+    files = systems.files()
     data: Any
+    each = separate_seeds({} if kind is FigureKind.resolution else open_systems(files, systems.scores))
     if kind is FigureKind.resolution:
         rows = systems.rows(files)
         data = resolution_data(
             resolution_table(references, rows, levels or PAPER_RESOLUTIONS, eer_rule=eer_rule, **rules)
         )
     elif kind in OF_ONE_UTTERANCE:
-        if len(files) != 1:
-            raise UsageError(f"{kind.value} shows one system; give one file of scores, not {len(files)}")
+        if len(each) != 1:
+            raise UsageError(f"{kind.value} shows one system; give one file of scores, not {len(each)}")
         if utterance is None:
             raise UsageError(f"{kind.value} shows one utterance; give --utterance, such as {references.utterances[0]}")
-        scores = systems.scores(files[0])
+        (scores,) = each.values()
         if threshold is None:
             from spoofspan.evaluation.evaluate import range_eer
 
@@ -168,30 +170,21 @@ def plot(
         bootstrapped: dict[str, Any] | None = None if confidence is None else {"confidence": confidence}
         if bootstrapped is not None and replicates is not None:
             bootstrapped |= {"method": "percentile", "replicates": replicates}
-        names = _names(files)
-        if width is None and len(files) > MANY:
+        if width is None and len(each) > MANY:
             size = {"width": in_mm("page")}
         data = [  # a whole curve of 12 million scores is not kept
             _of_system(
                 kind,
-                (references, systems.scores(one), name),
+                (references, each[name], name if len(each) > 1 else files[0].system),  # alone, it needs no name
                 points,
                 bootstrapped,
-                {name: value for name, value in meaning.items() if value is not None},
+                {flag: value for flag, value in meaning.items() if value is not None},
                 eer_rule=eer_rule,
                 **rules,
             )
-            for name, one in zip(names, files, strict=True)
+            for name in each
         ]
     save(getattr(figures, f"draw_{kind.value}")(data, **size), out, force)
-
-
-def _names(files: list[SystemFile]) -> list[str]:
-    """The names of systems, without the endings of their files; one that stands alone needs none."""
-    if len(files) == 1:
-        return [files[0].system]
-    stems = [one.system or Path(one.path).stem for one in files]
-    return [name if stems.count(name) == 1 else str(one.path) for name, one in zip(stems, files, strict=True)]
 
 
 def _of_system(
