@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import made_pages
 
-from spoofspan.measures.catalogue import all_kinds
+from spoofspan.measures.catalogue import EVENT, all_kinds
 from spoofspan.measures.measure import Measure
 
 
 def table() -> str:
     """One row for each measure."""
     lines = ["| name | formula | better | taken | reference |", "|---|---|---|---|---|"]
-    taken = {"eer": "EER rule", "threshold": "at a threshold", "ranking": "over all", "cost": "over all"}
     for kind in all_kinds():
         formula = kind.formula.replace("|", "\\|")
-        how = "scores at their word" if kind.declared else taken.get(kind.group, "")
-        if kind.needs_asv:
-            how = "with ASV scores"
-        name = kind.name
-        if kind.group == "event":
-            name = str(Measure.parse(f"event-{kind.name}"))
-            how = "of proposals, by confidence" if kind.ranked else "of proposals"
-        lines.append(f"| `{name}` | {formula} | {kind.direction} | {how} | {kind.reference} |")
+        name = str(Measure.parse(f"event-{kind.name}")) if EVENT in kind.bases else kind.name
+        lines.append(f"| `{name}` | {formula} | {kind.direction} | {kind.taken} | {kind.reference} |")
     return "\n".join(lines) + "\n"
 
 

@@ -19,15 +19,16 @@ from spoofspan.formats.reading import read_utterance_scores
 from spoofspan.formats.text.protocol import read_protocol
 from spoofspan.formats.text.utterance_scores import read_verification_scores
 from spoofspan.mass.utterances import utterance_mass
+from spoofspan.measures.confusion import best_point
 from spoofspan.measures.costs import (
     TandemCosts,
     VerificationErrors,
-    act_dcf,
+    actual_cost,
     cllr,
+    dcf_formula,
     min_cllr,
-    min_dcf,
-    min_tdcf,
     pool_adjacent_violators,
+    tdcf_formula,
     verification_errors,
 )
 from spoofspan.measures.curve import error_curve_of
@@ -52,6 +53,18 @@ def curve_of(rows, higher="bonafide"):
             weights.append(amount)
     mass = utterance_mass(UtteranceScores(tuple(names), np.array(values, float), higher), labels)
     return error_curve_of(mass.reweight(np.array(weights)))
+
+
+def min_dcf(curve, **costs):
+    return best_point(curve, dcf_formula(**costs))
+
+
+def min_tdcf(curve, verification, *form, **costs):
+    return best_point(curve, tdcf_formula(verification, *form, **costs))
+
+
+def act_dcf(curve, scores_are, prior=0.5, **costs):
+    return actual_cost(curve, dcf_formula(**costs), scores_are, prior)
 
 
 def golden_5():

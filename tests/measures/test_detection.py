@@ -17,11 +17,11 @@ from spoofspan.measures.confusion import at_constraint, best_point, formula_of, 
 from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors
-from spoofspan.measures.ranking import auc, average_precision, best_f1, exact_dot
+from spoofspan.measures.ranking import auc, average_precision, exact_dot
 
 pytestmark = pytest.mark.quick
 
-AT_A_THRESHOLD = sorted(name for name, kind in KINDS.items() if kind.group == "threshold")
+AT_A_THRESHOLD = sorted(name for name, kind in KINDS.items() if kind.at_threshold)
 NAMES = sorted(set(AT_A_THRESHOLD) - {"false-alarms-per-hour"})
 AMOUNTS = st.integers(0, 5)
 SCORES = st.integers(-4, 4).map(float)
@@ -246,6 +246,10 @@ def test_auc_and_average_precision_equal_scikit_learn(rows, positive):
     assert float(auc(curve)) == pytest.approx(roc_auc_score(labels, scores, sample_weight=weights), abs=1e-12)
     expected = average_precision_score(labels, scores, sample_weight=weights)
     assert average_precision(curve, positive) == pytest.approx(expected, abs=1e-12)
+
+
+def best_f1(curve, positive="spoof"):
+    return best_point(curve, formula_of("f1"), positive)
 
 
 @given(ROWS, POSITIVE)

@@ -13,7 +13,7 @@ from spoofspan.evaluation.explain import explain
 from spoofspan.measures.catalogue import KINDS, SYMBOLS, all_kinds, kinds_of
 from spoofspan.measures.measure import EXAMPLES, Measure
 
-AT_A_THRESHOLD = [kind for kind in KINDS.values() if kind.group == "threshold"]
+AT_A_THRESHOLD = [kind for kind in KINDS.values() if kind.at_threshold]
 SETTINGS = {
     "paper": {"convention": "paper"},
     "unanswered": {"uncovered": "unanswered"},
@@ -160,7 +160,7 @@ def test_balanced_accuracy_is_the_mean_of_both_recalls(demo):
 def test_every_entry_has_a_function(kind):
     assert callable(kind.function)
     assert kinds_of(kind.bases[0])[kind.name] is kind
-    assert (kind.needs != ()) == (kind.group == "threshold")
+    assert not kind.at_threshold or kind.needs
 
 
 @pytest.mark.parametrize("spelling", EXAMPLES)

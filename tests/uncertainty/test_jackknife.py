@@ -19,7 +19,6 @@ from spoofspan.uncertainty.clusters import ClusterCounts, Clusters, Resampling, 
 from spoofspan.uncertainty.jackknife import Jackknife
 from spoofspan.uncertainty.left_out import LeftOut
 from spoofspan.uncertainty.methods import METHODS
-from spoofspan.uncertainty.scales import scale_of
 from spoofspan.uncertainty.spreads import JackknifeSpread
 from spoofspan.uncertainty.student import quantile, two_sided_p
 
@@ -306,7 +305,7 @@ def how_classes(references):
 def test_the_interval_is_that_of_t_on_its_scale(measure, scale):
     references, scores = toy(60)
     options = {"scores_are": "llr"} if scale == "log" else {}
-    assert scale_of(ss.Measure.parse(measure)) == scale
+    assert ss.Measure.parse(measure).kind.scale == scale
     found = ss.interval(references, scores, measure, **options)
     how = jackknife_of(references, scores, measure, **options)
     rest = how.without[:, 0]

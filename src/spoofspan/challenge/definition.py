@@ -28,10 +28,11 @@ from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.challenge.team_names import plain_name
 from spoofspan.data.rules import rules_for
-from spoofspan.evaluation.plan import EvaluationOptions, ScoresAre
+from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.events.event_scores import check_parameters
 from spoofspan.measures.measure import Measure
+from spoofspan.measures.measure_settings import ScoresAre
 
 PUBLIC, HIDDEN, RESULTS = "public", "hidden", "results"
 DEFINITION, DURATIONS, UTTERANCES = "challenge.json", "reco2dur", "utterances"
@@ -161,7 +162,7 @@ class Definition:
     def _check(self, measure: Measure) -> None:
         """Refuse a measure that cannot be taken of what is submitted."""
         kind = measure.kind
-        if kind.boundaries:
+        if kind.of_boundaries:
             raise UsageError(f"{measure} needs scores of boundaries, which a challenge does not take")
         if kind.needs_asv:
             raise UsageError(f"{measure} needs a speaker verification system, which a challenge does not take")
@@ -185,8 +186,7 @@ class Definition:
 
     def takes_threshold(self, measure: Measure) -> bool:
         """Whether a measure is taken at a threshold that the team states."""
-        of_events = measure.basis == EVENT and self.submissions == "scores" and not measure.kind.all_thresholds
-        return measure.at_threshold or of_events
+        return measure.takes_threshold if self.submissions == "scores" else measure.at_threshold
 
     @property
     def options(self) -> EvaluationOptions:

@@ -25,6 +25,7 @@ from spoofspan.challenge.submission import ABOUT, Submission, opened, submission
 from spoofspan.challenge.submission_check import check_opened
 from spoofspan.challenge.team_names import look_alike
 from spoofspan.challenge.team_results import Judge, TeamResult, known_teams, spent_by
+from spoofspan.measures.kind import EerKind
 from spoofspan.measures.measure import Measure
 from spoofspan.report.results import finite
 
@@ -51,7 +52,7 @@ class JudgedSubmission:
     def cautions(self) -> list[str]:
         """Notes for the organisers alone, since they come from the labels."""
         measured = () if self.result is None else self.result.measured
-        eers = [one for one in measured if Measure.parse(one["measure"]).kind.group == "eer"]
+        eers = [one for one in measured if isinstance(Measure.parse(one["measure"]).kind, EerKind)]
         found = [f"not scored: {self.result.reason}"] if self.result is not None and self.result.reason else []
         return found + [
             f"{one['measure']} is over 50 %: do high scores mean what the submission says of them?"

@@ -22,9 +22,8 @@ from math import floor, isnan, log2, log10, nan
 import numpy as np
 
 from spoofspan.data.scores import Values
-from spoofspan.evaluation.plan import ScoresAre
 from spoofspan.measures.measure import Measure, in_percent, number_text
-from spoofspan.uncertainty.scales import scale_of
+from spoofspan.measures.measure_settings import ScoresAre
 
 DECIMALS = 4  # of every number, at most
 DIGITS = 3  # that count, of numbers that may exceed 1
@@ -74,7 +73,7 @@ def rounded_p(p_value: float) -> float:
 
 def is_share(measure: str) -> bool:
     """Whether all values of a measure lie between 0 and 1."""
-    return scale_of(Measure.parse(measure)) == "logit"
+    return Measure.parse(measure).kind.scale == "logit"
 
 
 def published_text(measure: str, value: float) -> str:

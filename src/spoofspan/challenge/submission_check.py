@@ -29,10 +29,11 @@ from spoofspan.data.rules import Rules, rules_for
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.measurement import counted
-from spoofspan.evaluation.plan import ScoresAre
 from spoofspan.formats.sources import sources
 from spoofspan.mass.ranges import Overlay
 from spoofspan.measures.costs import check_declared
+from spoofspan.measures.kind import EventKind
+from spoofspan.measures.measure_settings import ScoresAre
 
 ASSUMED = {"hop": 0.02, "higher": "bonafide"}  # to go on looking where a team does not say it
 
@@ -216,7 +217,11 @@ def _look_at_values(public: PublicPart, scores: Scores | UtteranceScores) -> tup
 def _missing_thresholds(public: PublicPart, submission: Submission, system: System) -> list[str]:
     definition = public.definition
     if isinstance(system, Scores) and system.decisions:
-        free = [one for one in definition.parsed if one.kind.ranked or not definition.takes_threshold(one)]
+        free = [
+            one
+            for one in definition.parsed
+            if (isinstance(one.kind, EventKind) and one.kind.ranked) or not definition.takes_threshold(one)
+        ]
         return [f"{one} needs scores, and these are hard decisions" for one in free]
     if submission.threshold is not None:
         return []

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.corpus import Corpus
     from spoofspan.evaluation.crossed import CrossedBreakdown
     from spoofspan.evaluation.measurement import Measurement
-    from spoofspan.evaluation.plan import ScoresAre
     from spoofspan.measures.measure import Measure
+    from spoofspan.measures.measure_settings import ScoresAre
     from spoofspan.measures.operating_point import OperatingPoint
     from spoofspan.measures.per_utterance import UtteranceErrors
 

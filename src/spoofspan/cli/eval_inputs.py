@@ -55,7 +55,7 @@ class UtteranceInputs:
             o.refuse_typed(self, ("utterance_scores_format", "utterance_column"), "goes with --utterance-scores")
         if self.utterance_scores is not None and wanted and not any(one.basis == "utterance" for one in wanted):
             raise UsageError("--utterance-scores: no measure of utterances is asked for; add -m utterance-eer")
-        if self.boundary_scores is not None and not any(one.kind.boundaries for one in wanted):
+        if self.boundary_scores is not None and not any(one.kind.of_boundaries for one in wanted):
             raise UsageError("--boundary-scores: no measure needs them; add -m point-boundary-eer@20ms")
         if self.asv_scores is not None and not any(one.kind.needs_asv for one in wanted):
             raise UsageError("--asv-scores: no measure needs them; add -m utterance-min-tdcf")

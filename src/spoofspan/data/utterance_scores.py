@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from spoofspan.base.by_utterance import ByUtterance
 from spoofspan.base.columns import Flags, utterance_ids, utterance_indices
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, refuse
+from spoofspan.base.hashing import ContentHash
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Higher
 
@@ -132,6 +134,14 @@ class VerificationScores:
                 raise UndefinedMeasureError(f"there is no {name} trial, so the verification system has no error rates")
             if np.isnan(values).any():
                 raise DataError(f"a score of a {name} trial is NaN; find out why the system gave no number there")
+
+    @cached_property
+    def signed(self) -> str:
+        """Hash of the scores by kind of trial and in any order, as it stands in a signature."""
+        hashed = ContentHash("verification scores 1")
+        for kind in TRIALS:
+            hashed.add(kind, (np.sort(getattr(self, kind)) + 0.0).astype("<f8"))
+        return f"asv-scores:{hashed.digest()}"
 
     def take(self, chosen: Mapping[str, Flags]) -> VerificationScores:
         """Keep the flagged trials of the given kinds, and all trials of the others."""

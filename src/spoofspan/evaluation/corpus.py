@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.documents import read_json
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, strangers
@@ -258,19 +258,23 @@ class CorpusInMemory(Corpus):
             raise UsageError(
                 f"{measure} needs scores, and these are proposals; they have event measures: event-ap@iou=0.5"
             )
-        if measure.kind.boundaries and self.boundary_scores is not None:
-            self.boundary_scores.refuse_decisions(str(measure))
-            return options.plan(measure, self.boundary_scores.hop, boundaries=True)
-        given = self.utterance_scores is not None and measure.basis == "utterance"
-        return options.plan(measure, None) if given else options.plan_for(measure, self.system)
+        if self.utterance_scores is not None and measure.basis == "utterance":
+            return options.plan(measure, None)
+        scores = self._scores_for(measure)
+        return options.plan_for(measure, scores, boundaries=scores is self.boundary_scores)
+
+    def _scores_for(self, measure: Measure) -> Scores:
+        """The scores that a measure is taken of."""
+        if measure.kind.of_boundaries and self.boundary_scores is not None:
+            return self.boundary_scores
+        return self.scores
 
     def _measured(self, plan: Plan, options: EvaluationOptions, masses: SharedMasses | None = None) -> Measurement:
         if self._utterances is not None and plan.measure.basis == "utterance":
             return self._utterances.measure(plan, options.resampling)
-        if plan.measure.kind.boundaries and self.boundary_scores is not None:
-            inputs = Inputs(self.references, self.boundary_scores)
-            return measure_scores(inputs, plan, resampling=options.resampling)
-        return measure_scores(self._inputs, plan, resampling=options.resampling, masses=masses)
+        scores = self._scores_for(plan.measure)
+        inputs = self._inputs if scores is self.system else Inputs(self.references, scores)
+        return measure_scores(inputs, plan, resampling=options.resampling, masses=masses)
 
     @cached_property
     def _inputs(self) -> Inputs:
@@ -338,8 +342,7 @@ class CorpusInMemory(Corpus):
         if self._utterances is not None and wanted.basis == "utterance":
             return self._utterances.cross(by, measure, options, read_column)
         plan = self._plan(wanted, options)
-        system = self.boundary_scores if plan.measure.kind.boundaries else self.scores
-        mass, _ = plan.mass(self.references, cast("Scores", system))
+        mass, _ = plan.mass(self.references, self._scores_for(wanted))
         return crossed(mass, plan, columns_of(by, read_column), options.resampling)
 
 
@@ -385,7 +388,7 @@ class SharedMasses:
 
     def of(self, plan: Plan, inputs: Inputs) -> tuple[ScoreMass, tuple[Touched, ...]]:
         """The mass of a plan, and the amounts that its rules touched; only the latest mass is kept."""
-        key = plan.kind, plan.measure.resolution, plan.measure.kind.boundaries, plan.rules, plan.selection
+        key = plan.kind, plan.measure.resolution, plan.measure.kind.of_boundaries, plan.rules, plan.selection
         if self._latest is None or self._key != key:
             self._latest = None  # or else two would be in memory at once
             self._latest, self._key = plan.mass(inputs.references, inputs.scores, self._lay), key

@@ -31,11 +31,12 @@ from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
 from spoofspan.data.utterance_scores import TRIALS, VerificationScores
-from spoofspan.evaluation.plan import Plan, Value
+from spoofspan.evaluation.plan import Plan
 from spoofspan.evaluation.whole_corpus import quietly
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.utterances import UtterancePart
 from spoofspan.measures.eer import equal_error_rate
+from spoofspan.measures.kind import Value
 from spoofspan.measures.operating_point import totals
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def crossed(
     (part,) = mass.parts
     if classes is None and plan.measure.basis == "utterance":
         classes = part.classes if isinstance(part, UtterancePart) else _classes_of_utterances(mass)
-    asv = plan.asv_scores if plan.measure.kind.needs_asv else None
+    asv = plan.asv_scores
     spoofs_only = against_all(part.utterances, columns, classes) if asv is not None else []
 
     def cell_of(chosen: Int64, place: Place) -> CrossedCell:

@@ -23,12 +23,11 @@ from spoofspan.base.tabular import Tabular
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.evaluation.measurement import warnings_for
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.utterances import Truth, mass_of_either
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.confusion import value_at
-from spoofspan.measures.eer import EqualErrorRate
+from spoofspan.measures.eer import EqualErrorRate, eer_cautions
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint, point_at
 
@@ -165,7 +164,7 @@ def measure_domains(
 
     """
     wanted = Measure.parse(measure)
-    if wanted.kind.name != "eer":
+    if wanted != wanted.eer:
         raise UsageError(f"several corpora are measured by an EER, which has a threshold to carry over, not {measure}")
     if len(corpora) < 2:
         raise UsageError(f"give at least two corpora, not {len(corpora)}; one corpus is measured by evaluate")
@@ -177,7 +176,7 @@ def measure_domains(
     for name, (truth, scores) in corpora.items():
         masses[name], rule = mass_of_either(truth, scores, wanted, options)
         eers[name] = wanted.kind.function(masses[name], rule)
-        for text in warnings_for(float(eers[name].value), eers[name].point, rule):
+        for text in eer_cautions(float(eers[name].value), eers[name].point, rule):
             warnings.warn(f"{name}, {wanted}: {text}", SpoofspanWarning, stacklevel=2)
     pooled: EqualErrorRate = wanted.kind.function(reduce(add, masses.values()), rule)
     carried = (pooled if dev is None else eers[dev]).point

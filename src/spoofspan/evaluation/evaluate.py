@@ -24,7 +24,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.data.sides import check_references, check_sides
 from spoofspan.evaluation.corpus import CorpusInMemory, Evaluation, measure_scores
 from spoofspan.evaluation.measurement import BisectionMeasurement, Measurement
-from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, ScoresAre, Undefined, point_rules, verification_of
+from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Undefined, point_rules, verification_of
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.diagnosis import refuse_milliseconds
 from spoofspan.mass.grid import Grid
@@ -37,6 +37,7 @@ from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.bisection import Quantiles, RangeRates, bisect
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
 from spoofspan.measures.measure import Measure
+from spoofspan.measures.measure_settings import ScoresAre
 from spoofspan.measures.operating_point import OperatingPoint, Threshold
 
 if TYPE_CHECKING:

@@ -119,7 +119,7 @@ class Circumstances:
 def _on_threshold_note(measure: Measure, pairs: int) -> str:
     """Explain why the number may differ from that of code that rounds."""
     has, counts = ("has", "counts") if pairs == 1 else ("have", "count")
-    if measure.kind.variant == "avdeepfake1m":
+    if measure.event_kind.variant == "avdeepfake1m":
         outcome = f"{counts} as missed here; in the official code, 32-bit rounding decides"
     else:
         outcome = f"{counts} as matched here; in code that uses floats, rounding decides"
@@ -154,7 +154,7 @@ class EventEvaluation:
         """Measure one thing."""
         check_parameters(measure)
         event_rules(self.options)  # what is refused in any case is refused before the threshold is looked for
-        if measure.kind.ranked and isinstance(self.system, Scores):
+        if measure.event_kind.ranked and isinstance(self.system, Scores):
             self.system.refuse_decisions(str(measure))
         prepared = self.prepared_for(measure)
         with progress(str(measure)):
@@ -171,7 +171,7 @@ class EventEvaluation:
 
     def prepared_for(self, measure: Measure) -> Prepared:
         """Both sides under the rules, as a measure needs them."""
-        swept = measure.kind.all_thresholds and isinstance(self.system, Scores)
+        swept = measure.event_kind.all_thresholds and isinstance(self.system, Scores)
         return self._swept if swept else self._prepared
 
     @cached_property
@@ -270,7 +270,7 @@ class EventEvaluation:
     def sign(self, measure: Measure) -> Signature:
         """The signature of a value."""
         prepared = self.prepared_for(measure)
-        as_listed = measure.kind.variant != "spoofspan"
+        as_listed = measure.event_kind.variant != "spoofspan"
         rules = self._signed_rules(prepared)
         if as_listed:
             rules["listing"] = listing_hash(prepared.corpus.references)
@@ -319,13 +319,13 @@ def crossed_events(
     about = NO_INTERVALS if options.resampling is not None else ""
     options = replace(options, resampling=None)
     whole = corpus.evaluate([measure], options)[str(measure)]
-    if isinstance(corpus.system, Scores) and not measure.kind.all_thresholds:
+    if isinstance(corpus.system, Scores) and not measure.event_kind.all_thresholds:
         options = replace(options, threshold=whole.threshold)
     utterances = corpus.references.utterances
 
     def cell_of(chosen: Any, _: Any) -> CrossedCell:
         part = replace(corpus, references=corpus.references.take(chosen), system=_of(corpus.system, utterances, chosen))
-        events = int(spoof_ranges(part.references, unite=measure.kind.variant == "spoofspan").starts.size)
+        events = int(spoof_ranges(part.references, unite=measure.event_kind.variant == "spoofspan").starts.size)
         return CrossedCell.of(lambda: part.evaluate([measure], options)[str(measure)].value, 0, events)
 
     return crossed_cells(utterances, columns, cell_of, (str(measure), "events"), about=about)

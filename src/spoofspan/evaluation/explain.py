@@ -164,20 +164,7 @@ def _explain_measure(measure: Measure) -> str:
     lines.append(f"Counted in {counted}; {kind.direction} is better.")
     if kind.positive:
         lines.append(f"Positive is {measure.positive}; {measure.basis}-{kind.name}-bonafide has bona fide as positive.")
-    if kind.group == "threshold":
-        lines += [SYMBOLS, "Taken at --threshold, at that of --threshold-from, or at that of the EER;"]
-        lines.append(f"at the best threshold under a constraint: {measure.basis}-{kind.name}@fpr=0.01.")
-    if kind.averaged:
-        lines.append(f"{measure.basis}-{kind.name}-macro has the mean over utterances.")
-    if kind.all_thresholds:
-        lines.append(
-            "Of all thresholds of the scores, with --smoothing, or of all confidences. In full: docs/events.md."
-        )
-    elif kind.group == "event":
-        lines += [
-            "Of proposals as given, or made of scores at --threshold, at that of --threshold-from, or at that of",
-            "the range EER, with --smoothing, --merge-gap and --min-duration. In full: docs/events.md.",
-        ]
+    lines += kind.usage(measure.basis)
     if kind.parameters:
         given = (f"{name}={value if isinstance(value, str) else f'{value:g}'}" for name, value in measure.parameters)
         lines.append(f"Parameters: {', '.join(given)}.")

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from spoofspan.measures.bisection import Bisection, BisectionStep
     from spoofspan.uncertainty.spreads import Interval
 
-# From this gap between FPR and FNR on, "equal" error rate is a bold name for their mean.
-WIDE_GAP = 0.005
 # How a signature says that events were found at every threshold of the scores.
 ALL_THRESHOLDS = "proposals:all-thresholds"
 
@@ -290,31 +288,6 @@ class BisectionMeasurement(Measurement):
         higher = self.point.higher
         steps = [vars(step) | {"threshold": mirrored(step.threshold, higher)} for step in self.trace]
         return super().to_dict() | {"reached": self.reached, "bracketed": self.bracketed, "trace": steps}
-
-
-def warnings_for(value: float, point: OperatingPoint, eer_rule: str) -> tuple[str, ...]:
-    """Reasons to look twice at an EER."""
-    found = []
-    if point.gap > WIDE_GAP and eer_rule not in ("interpolated", "convex-hull"):
-        found.append(
-            f"FPR and FNR differ by {100 * point.gap:.2f} points at the nearest threshold (few distinct scores?); "
-            "report the gap, or use eer_rule='interpolated'"
-        )
-    return *found, *polarity_caution(value, point.higher)
-
-
-def polarity_caution(value: float, higher: str) -> tuple[str, ...]:
-    """Say that an EER over 50 % is suspicious.
-
-    >>> polarity_caution(0.2, "spoof")
-    ()
-    """
-    if value <= 0.5:
-        return ()
-    return (
-        f"an EER over 50 % ({100 * value:.2f} %) often means the wrong polarity; these scores were read with "
-        f"higher={higher!r}, and nothing was flipped; check as well which labels mean spoof",
-    )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

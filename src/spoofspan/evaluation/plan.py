@@ -20,22 +20,23 @@ from spoofspan.base.times import milliseconds
 from spoofspan.data.references import References
 from spoofspan.data.rules import Rules, Touched, rules_for
 from spoofspan.data.scores import DECISION_THRESHOLD, Higher, Scores
-from spoofspan.evaluation.measurement import Measurement, warnings_for
+from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.signature import (
     Inputs,
     Signature,
     given_threshold,
     sign_hashes,
     used_hash,
-    verification_hash,
 )
 from spoofspan.mass.ranges import Lay, Overlay
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.score_rules import automatic_slack
-from spoofspan.measures.eer import equal_error_rate
+from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.eer_rules import check_eer_rule
+from spoofspan.measures.kind import Value
 from spoofspan.measures.measure import Measure, parse_measures
-from spoofspan.measures.operating_point import OperatingPoint, check_threshold, point_at, totals
+from spoofspan.measures.measure_settings import MeasureSettings, ScoresAre
+from spoofspan.measures.operating_point import OperatingPoint, check_threshold, totals
 
 # What only some measures take is imported where they are taken: eval of one EER starts without 30 modules, 40 ms.
 if TYPE_CHECKING:
@@ -45,62 +46,23 @@ if TYPE_CHECKING:
     from spoofspan.measures.per_utterance import UtteranceErrors
     from spoofspan.uncertainty.clusters import Resampling
 
-ScoresAre = Literal["llr", "probability"]
-Neighbours = tuple[OperatingPoint | None, OperatingPoint | None]
-
-
-@dataclass(frozen=True)
-class Value:
-    """A value; the operating point it was taken at, None where every threshold counts; neighbours of a crossing."""
-
-    value: Fraction | float
-    point: OperatingPoint | None = None
-    neighbours: Neighbours = (None, None)
-
-
 Undefined = Literal["raise", "nan"]
 OnUndefined = Callable[[Measure, UndefinedMeasureError], None]
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How one measure is taken."""
+@dataclass(frozen=True, kw_only=True)
+class Plan(MeasureSettings):
+    """How one measure is taken of references and scores."""
 
-    measure: Measure
     rules: Rules
-    eer_rule: str
     convention: str
     notes: tuple[str, ...] = ()
-    threshold: float | None = None  # None: that of the EER, for measures at a threshold
-    scores_are: ScoresAre | None = None
-    asv_scores: VerificationScores | VerificationErrors | None = None  # of a speaker verification system, for the t-DCF
     selection: Selection | None = None  # the part of a corpus that is measured, of ranges; None: all of it
 
     @property
     def kind(self) -> Literal["range", "point"]:
         """Whether durations or points are counted."""
         return "range" if self.measure.basis == "range" else "point"
-
-    @property
-    def read_off(self) -> str:
-        """How the value is read off the curve, as it stands in the signature."""
-        if self.measure.kind.group == "eer":
-            return self.eer_rule
-        if self.measure.kind.needs_asv and self.asv_scores is not None:
-            from spoofspan.measures.costs import VerificationErrors
-
-            asv = self.asv_scores
-            if isinstance(asv, VerificationErrors):
-                system = f"asv-rates:{asv.spelled}"
-            else:
-                system = f"asv-scores:{verification_hash(asv)}"
-            return f"{system},scores-are:{self.scores_are}" if self.measure.kind.declared else system
-        if self.measure.kind.declared:
-            return f"scores-are:{self.scores_are}"
-        if not self.measure.at_threshold:
-            return "all-thresholds"
-        # the threshold itself belongs to the system: numbers at their own thresholds may be compared
-        return f"threshold:eer({self.eer_rule})" if self.threshold is None else "threshold:given"
 
     def mass(
         self,
@@ -114,67 +76,13 @@ class Plan:
         from spoofspan.mass.points import WHOLE_UTTERANCE, point_mass_with
 
         resolution = WHOLE_UTTERANCE if self.measure.resolution is None else self.measure.resolution
-        if self.measure.kind.boundaries:
-            from spoofspan.mass.boundary_points import boundary_references, rules_of_boundaries
-
-            boundaries = boundary_references(references, resolution, self.rules)
-            return point_mass_with(boundaries, scores, resolution, rules_of_boundaries(self.rules))
-        return point_mass_with(references, scores, resolution, self.rules, lay)
+        points, rules = self.measure.kind.labelled(references, resolution, self.rules)
+        return point_mass_with(points, scores, resolution, rules, lay)
 
     def laid(self, references: References, scores: Scores, lay: Lay = Overlay.of) -> Overlay:
         """What is measured, of ranges: references and scores laid over each other, or a part of them."""
         laid = lay(references, scores, self.rules)
         return laid if self.selection is None else self.selection.of(references, laid)
-
-    def value(self, mass: ScoreMass) -> Value:
-        """Measure a mass: look up the function of the measure's entry in the catalogue, and call it."""
-        measure, kind = self.measure, self.measure.kind
-        if kind.group == "eer":
-            eer = kind.function(mass, self.eer_rule)
-            return Value(eer.value, eer.point, eer.neighbours)
-        from spoofspan.measures.curve import error_curve_of
-
-        if kind.group == "threshold":
-            from spoofspan.measures.confusion import at_constraint, value_at
-
-            if measure.given is not None:
-                name, bound = measure.given
-                curve = error_curve_of(mass)
-                return Value(
-                    *at_constraint(curve, kind.name, name, Fraction(bound), measure.positive, measure.parameters)
-                )
-            if self.threshold is None:
-                point = equal_error_rate(mass, self.eer_rule).point
-            else:
-                point = point_at(mass, self.threshold)
-            return Value(value_at(point, kind.name, measure.positive, measure.parameters), point)
-        found = kind.function(error_curve_of(mass), **self._arguments())
-        return Value(*found) if isinstance(found, tuple) else Value(found)
-
-    def number(self, mass: ScoreMass) -> float:
-        """The value of a mass, as a float."""
-        return float(self.value(mass).value)
-
-    def _arguments(self) -> dict[str, Any]:
-        """What the function of a measure over all thresholds takes besides the curve."""
-        arguments: dict[str, Any] = dict(self.measure.parameters)
-        if self.measure.kind.positive:
-            arguments["positive"] = self.measure.positive
-        if self.measure.kind.declared:
-            if self.scores_are is None:
-                raise UsageError(
-                    f"{self.measure} takes scores at their word: say what they are with scores_are='llr' or "
-                    "'probability' (--scores-are)"
-                )
-            arguments["scores_are"] = self.scores_are
-        if self.measure.kind.needs_asv:
-            if self.asv_scores is None:
-                raise UsageError(
-                    f"{self.measure} needs a speaker verification system: give asv_scores="
-                    + ("" if self.measure.kind.name == "t-eer" else " or asv_rates=")
-                )
-            arguments["asv_scores"] = self.asv_scores
-        return arguments
 
     def signed_rules(self, inputs: Inputs, utterances: Sequence[str]) -> dict[str, str]:
         """The rules that a signature states, of these inputs, measured on these utterances."""
@@ -231,8 +139,7 @@ class Plan:
                 raise
             found, cautions = Value(float("nan")), (str(error),)
         point = no_point(mass) if found.point is None else found.point
-        if self.measure.kind.group == "eer" and not cautions:
-            cautions = warnings_for(float(found.value), point, self.eer_rule)
+        cautions = cautions or self.measure.kind.cautions(self, found)
         for caution in cautions:
             warnings.warn(f"{self.measure}: {caution}", SpoofspanWarning, stacklevel=4)
         return Measurement(
@@ -299,23 +206,9 @@ class EvaluationOptions:
 
     def plan(self, measure: Measure, hop: float | None, *, trials: bool = False, boundaries: bool = False) -> Plan:
         """Settle how a measure is taken on scores of a (coarsest) hop, None for ranges, or of trials or boundaries."""
-        if measure.kind.boundaries and not boundaries:
-            raise UsageError(
-                f"{measure} is measured of scores of boundaries, by evaluate(..., boundary_scores=) alone "
-                "(eval --boundary-scores FILE)"
-            )
+        measure.kind.check(measure, trials=trials, boundaries=boundaries)
         if self.scores_are not in (None, "llr", "probability"):
             raise UsageError(f"scores_are={self.scores_are!r}: valid: 'llr', 'probability'")
-        if measure.kind.group == "event":
-            raise UsageError(
-                f"{measure} is a measure of events, not of time or points: evaluate(references, proposals or scores) "
-                "takes it (eval --measure)"
-            )
-        if measure.kind.trials and not trials:
-            raise UsageError(
-                f"{measure} needs a key that says of each trial whether it is target, nontarget or spoof, and one "
-                "score of each trial: evaluate_utterances(key, scores) (eval KEY --utterance-scores FILE)"
-            )
         notes: tuple[str, ...] = ()
         if measure.basis == "range":
             rules, convention_rule = rules_for("range", self.convention, self.rules)
@@ -334,19 +227,22 @@ class EvaluationOptions:
                 )
         if measure.basis != "range" and rules.pooling == "noisy-or":
             notes = (*notes, "thresholds are of ln P(no frame is spoofed), or minus it where high scores mean spoof")
-        if measure.kind.needs_asv and measure.kind.name != "t-eer" and self.asv_scores is not None:
-            from spoofspan.measures.costs import verification_errors
+        plan = Plan(
+            measure=measure,
+            rules=rules,
+            eer_rule=check_eer_rule(self.eer_rule or convention_rule),
+            convention=self.convention,
+            threshold=self.threshold if measure.at_threshold else None,
+            scores_are=self.scores_are,
+            asv_scores=self.asv_scores if measure.kind.needs_asv else None,
+        )
+        return replace(plan, notes=(*notes, *measure.kind.notes(plan)))
 
-            notes = (*notes, str(verification_errors(self.asv_scores)))
-        rule = check_eer_rule(self.eer_rule or convention_rule)
-        threshold = self.threshold if measure.at_threshold else None
-        return Plan(measure, rules, rule, self.convention, notes, threshold, self.scores_are, self.asv_scores)
-
-    def plan_for(self, measure: Measure, scores: Scores) -> Plan:
-        """Settle how a measure is taken on scores, which may be hard decisions."""
+    def plan_for(self, measure: Measure, scores: Scores, *, boundaries: bool = False) -> Plan:
+        """Settle how a measure is taken on scores, which may be hard decisions, or scores of boundaries."""
         if not measure.at_threshold:
             scores.refuse_decisions(str(measure))
-        return replace(self, threshold=self.threshold_for(scores)).plan(measure, scores.hop)
+        return replace(self, threshold=self.threshold_for(scores)).plan(measure, scores.hop, boundaries=boundaries)
 
     def threshold_for(self, scores: Scores) -> float | None:
         """The threshold asked for; hard decisions have their own, and no other."""
@@ -363,7 +259,7 @@ class EvaluationOptions:
 
     def refuse_proposing_without_events(self, measures: Iterable[Measure]) -> None:
         """Refuse to be told how proposals are made where no measure is of events."""
-        if self.makes_proposals and not any(measure.kind.group == "event" for measure in measures):
+        if self.makes_proposals and not any(measure.basis == EVENT for measure in measures):
             raise UsageError(
                 "smoothing=, min_duration= and merge_gap= are for event measures, and none is asked for; "
                 "event-ap@iou=0.5 is one"

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +45,7 @@ from spoofspan.mass.label_rules import label_references, merge_overlaps
 from spoofspan.mass.score_runs import mirrored
 
 if TYPE_CHECKING:
-    from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
+    from spoofspan.data.utterance_scores import UtteranceScores
 
 Rows = npt.NDArray[np.intp] | slice
 _ROWS = 1 << 16
@@ -246,17 +246,6 @@ def utterance_scores_hash(scores: UtteranceScores) -> str:
     hashed.add_texts("ids", chosen_ids(scores.utterances, order))
     values = mirrored(scores.values[order], scores.higher)
     hashed.add("scores", (values + 0.0).astype("<f8"))  # no negative zero
-    return hashed.digest()
-
-
-@lru_cache(maxsize=1)
-def verification_hash(scores: VerificationScores) -> str:
-    """Hash the scores of a verification system, by kind of trial and in any order."""
-    from spoofspan.data.utterance_scores import TRIALS
-
-    hashed = ContentHash("verification scores 1")
-    for kind in TRIALS:
-        hashed.add(kind, (np.sort(getattr(scores, kind)) + 0.0).astype("<f8"))
     return hashed.digest()
 
 

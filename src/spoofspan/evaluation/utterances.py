@@ -24,7 +24,7 @@ from spoofspan.data.sides import check_scores, check_truth, check_utterance_scor
 from spoofspan.data.utterance_scores import DUMMY, TrialKey, UtteranceScores
 from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, ReadColumn, with_interval
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre, Value, verification_of
+from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, verification_of
 from spoofspan.evaluation.signature import (
     Signature,
     applied_rules,
@@ -39,7 +39,9 @@ from spoofspan.mass.ranges import drop_empty, label_utterances, pair
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.utterances import mass_of_classes, trial_mass, utterance_mass
 from spoofspan.measures.curve import error_curve_of
+from spoofspan.measures.kind import Value
 from spoofspan.measures.measure import Measure
+from spoofspan.measures.measure_settings import ScoresAre
 from spoofspan.measures.operating_point import Threshold
 from spoofspan.measures.tandem import trial_weights
 
@@ -154,26 +156,19 @@ class UtteranceCorpus(Corpus):
         mass, touched = self.mass(plan.rules, plan.measure.kind.trials)
         used = mass.utterances
         noted = replace(plan, notes=(*plan.notes, "utterance scores as given"))
-        weighted = mass if plan.measure.kind.name != "a-dcf" else self.priced(plan, mass)
+        weighted = self.priced(plan, mass) if plan.measure.kind.priced else mass
         found = noted.measured(weighted, touched, len(used), partial(self.sign, plan, used))
         if weighted is not mass:  # trials as they are counted, not as they are priced
             curve = error_curve_of(mass)
             point = curve.point(-1) if found.point.everything else curve.at(found.threshold)
-            return self._with_interval(replace(found, point=point), plan, used, resampling)
+            found = replace(found, point=point)
+            if resampling is None:
+                return found
+            from spoofspan.uncertainty.intervals import interval_of_system
+
+            system = self.measured_trials(plan, mass, Value(found.value, point))
+            return replace(found, interval=interval_of_system(system, resampling))
         return with_interval(found, plan, mass, resampling)
-
-    def _with_interval(
-        self, found: Measurement, plan: Plan, used: Sequence[str], resampling: Resampling | None
-    ) -> Measurement:
-        """An a-DCF with its interval, if it is said how to resample."""
-        if resampling is None:
-            return found
-        from spoofspan.uncertainty.intervals import interval_of_system
-        from spoofspan.uncertainty.utterance_intervals import MeasuredTrials
-
-        kinds = cast("Mapping[str, str]", self.trials)
-        system = MeasuredTrials(plan.measure, self.scores_for(plan.measure), kinds, used, found.value, found.point)
-        return replace(found, interval=interval_of_system(system, resampling))
 
     def priced(self, plan: Plan, mass: ScoreMass) -> ScoreMass:
         """The trials of an a-DCF, each as often as its kind costs."""
@@ -230,15 +225,15 @@ class UtteranceCorpus(Corpus):
             spoofed = [self.labels[trial] == "spoof" for trial in mass.utterances]
             classes = np.where(spoofed, SPOOF, BONA_FIDE).astype(np.int8)
         columns, how = columns_of(by, read_column), options.resampling
-        if wanted.kind.name != "a-dcf":
+        if not wanted.kind.priced:
             return crossed(mass, plan, columns, how, classes=classes)
 
         def value_of(plan: Plan, mass: ScoreMass) -> Value:
             return plan.value(self.priced(plan, mass))
 
-        return crossed(mass, plan, columns, how, value_of=value_of, system_of=self._trials, classes=classes)
+        return crossed(mass, plan, columns, how, value_of=value_of, system_of=self.measured_trials, classes=classes)
 
-    def _trials(self, plan: Plan, mass: ScoreMass, found: Value) -> MeasuredTrials:
+    def measured_trials(self, plan: Plan, mass: ScoreMass, found: Value) -> MeasuredTrials:
         """An a-DCF that was measured, ready to be measured again without a cluster."""
         from spoofspan.uncertainty.utterance_intervals import MeasuredTrials
 

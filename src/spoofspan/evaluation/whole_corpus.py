@@ -87,7 +87,7 @@ class WholeCorpus(ABC):
         self.point = self.measured.point if at is None else at
         if self.point.threshold != self.point.threshold:  # a value over all thresholds
             self.point = equal_error_rate(self.mass, plan.eer_rule).point
-        groups_too = plan.measure.kind.group == "threshold"  # they are measured where the whole corpus is
+        groups_too = plan.measure.kind.at_threshold  # they are measured where the whole corpus is
         self.plan = replace(plan, threshold=self.point.threshold) if groups_too else plan
 
     @cached_property

@@ -34,12 +34,12 @@ from spoofspan.base.errors import DataError, NothingToMeasureError, SpoofspanWar
 from spoofspan.base.times import Int64
 from spoofspan.data.references import Range, References
 from spoofspan.data.scores import Higher, Scores
-from spoofspan.evaluation.measurement import polarity_caution
 from spoofspan.evaluation.plan import EvaluationOptions, Plan, Undefined
 from spoofspan.mass.diagnosis import LATE_FRAMES
 from spoofspan.mass.points import check_resolution, point_basis
 from spoofspan.mass.ranges import range_basis
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.eer import polarity_caution
 from spoofspan.measures.eer_state import EerBracket, EerState
 from spoofspan.measures.fine_bins import FineBins
 from spoofspan.measures.histogram import BINS, CARRIED_BITS, Amounts

@@ -22,7 +22,6 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -32,6 +31,7 @@ from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_nam
 from spoofspan.base.times import Float64, Int64
 from spoofspan.measures.catalogue import KINDS, Direction, Needs, Parameters
 from spoofspan.measures.curve import ErrorCurve
+from spoofspan.measures.kind import RatioKind
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors
 
@@ -267,15 +267,17 @@ class MeanOverUtterances:
 
 def formula_of(name: str, unit: str = "ns", parameters: Parameters = ()) -> Formula:
     """The formula of a measure at a threshold, by its name in the catalogue; without parameters, with its own."""
-    known = {kind.name: kind for kind in KINDS.values() if kind.group == "threshold"}
+    known = {kind.name: kind for kind in KINDS.values() if isinstance(kind, RatioKind)}
     if name not in known:
         raise UsageError(f"no measure at a threshold {name!r}: {nearest_name(name, known)}")
-    if name == "false-alarms-per-hour" and unit != "ns":
+    if known[name].bases == ("range",) and unit != "ns":
         raise UsageError(f"{name} needs time, and these amounts are {unit}; measure ranges, or use fpr")
-    kind = known[name]
-    given = dict(parameters or kind.parameters)
-    terms = partial(kind.function, **given) if given else kind.function
-    return Formula(f"{TITLES.get(name, name.replace('-', ' '))} = {kind.formula}", kind.direction, kind.needs, terms)
+    return known[name].ratio(parameters)
+
+
+def f1_formula() -> Formula:
+    """The formula of F1."""
+    return formula_of("f1")
 
 
 def value_at(point: OperatingPoint, name: str, positive: Positive = "spoof", parameters: Parameters = ()) -> Fraction:

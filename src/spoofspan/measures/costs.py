@@ -57,14 +57,17 @@ import numpy as np
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64
 from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
+from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.score_runs import mirrored
 from spoofspan.mass.utterances import utterance_mass
-from spoofspan.measures.confusion import Formula, ValueAtPoint, as_fraction, best_point
+from spoofspan.measures.confusion import Formula, ValueAtPoint, as_fraction
 from spoofspan.measures.crossing import crossing
-from spoofspan.measures.curve import ErrorCurve
+from spoofspan.measures.curve import ErrorCurve, error_curve_of
+from spoofspan.measures.measure_settings import ScoresAre
 from spoofspan.measures.operating_point import Totals
 
-ScoresAre = Literal["llr", "probability"]
+# What scores in bona fide polarity cost in bits, where they lie over bona fide and over spoof.
+ScoreCosts = Callable[[Float64], tuple[Float64, Float64]]
 EVEN = Fraction(1, 2)
 # Pooling all neighbours at once is worth it while it removes at least this share of them.
 WORTH_POOLING = 0.1
@@ -73,29 +76,27 @@ WORTH_POOLING = 0.1
 # ---------------------------------------------------------------- detection cost
 
 
-def min_dcf(curve: ErrorCurve, **costs: Fraction | float) -> ValueAtPoint:
-    """The least normalised detection cost of all thresholds, exactly.
+@dataclass(frozen=True)
+class CostFormula(Formula):
+    """A normalised cost, and how many times as much calling all spoof bona fide costs as the reverse."""
+
+    ratio: Fraction
+
+
+def dcf_formula(**costs: Fraction | float) -> CostFormula:
+    """The normalised detection cost at a threshold.
 
     ``costs`` are ``p_spoof``, ``cost_miss`` and ``cost_false_alarm``, those of ASVspoof 5 unless given.
     """
-    return best_point(curve, dcf_formula(**costs))
-
-
-def dcf_formula(**costs: Fraction | float) -> Formula:
-    """The normalised detection cost at a threshold; ``costs`` as in :func:`min_dcf`."""
     return cost_formula("DCF", *_class_costs(**costs))
 
 
-def act_dcf(
-    curve: ErrorCurve, scores_are: ScoresAre, *, prior: Fraction | float = EVEN, **costs: Fraction | float
+def actual_cost(
+    curve: ErrorCurve, formula: CostFormula, scores_are: ScoresAre, prior: Fraction | float = EVEN
 ) -> ValueAtPoint:
-    """The normalised detection cost at the threshold that is best for scores that are what they are declared to be.
-
-    ``costs`` as in :func:`min_dcf`.
-    """
-    of_misses, of_false_alarms = _class_costs(**costs)
-    point = curve.at(threshold_of_ratio(curve, scores_are, of_false_alarms / of_misses, prior))
-    return ValueAtPoint(cost_formula("DCF", of_misses, of_false_alarms).at(point), point)
+    """A cost at the threshold that is best for scores that are what they are declared to be."""
+    point = curve.at(threshold_of_ratio(curve, scores_are, formula.ratio, prior))
+    return ValueAtPoint(formula.at(point), point)
 
 
 def threshold_of_ratio(
@@ -111,13 +112,15 @@ def threshold_of_ratio(
     return float(odds / (1 + odds) if curve.sums.higher == "bonafide" else 1 / (1 + odds))
 
 
-def cost_formula(name: str, of_misses: Fraction, of_false_alarms: Fraction, always: Fraction = Fraction(0)) -> Formula:
+def cost_formula(
+    name: str, of_misses: Fraction, of_false_alarms: Fraction, always: Fraction = Fraction(0)
+) -> CostFormula:
     """``(always + of_misses * FPR + of_false_alarms * FNR) / (always + min(of_misses, of_false_alarms))``."""
     least = always + min(of_misses, of_false_alarms)
     # whole numbers, so that the formula serves integers and arrays
     unit = math.lcm(*(cost.denominator for cost in (of_misses, of_false_alarms, always)))
     miss, false_alarm, fixed, norm = (int(cost * unit) for cost in (of_misses, of_false_alarms, always, least))
-    return Formula(
+    return CostFormula(
         name,
         "lower",
         ("positives", "negatives"),
@@ -127,6 +130,7 @@ def cost_formula(name: str, of_misses: Fraction, of_false_alarms: Fraction, alwa
             + (false_alarm * c.negatives * c.false_negative + fixed * c.positives * c.negatives),
             norm * c.positives * c.negatives,
         ),
+        of_false_alarms / of_misses,
     )
 
 
@@ -255,11 +259,9 @@ def stated_ratios(amounts: ScoredAmounts, curve: ErrorCurve, scores_are: ScoresA
     return _log_ratios(amounts.scores, curve.sums.higher, scores_are, prior)
 
 
-def score_costs(
-    scores: Float64, higher: str, scores_are: ScoresAre, prior: Fraction | float = EVEN
-) -> tuple[Float64, Float64]:
-    """What scores in bona fide polarity cost in bits, where they lie over bona fide and over spoof."""
-    return _costs_of(_log_ratios(scores, higher, scores_are, prior))
+def stated_costs(mass: ScoreMass, scores_are: ScoresAre) -> ScoreCosts:
+    """What scores cost in bits that are what they are declared to be."""
+    return lambda scores: _costs_of(_log_ratios(scores, mass.higher, scores_are, EVEN))
 
 
 def _costs_of(ratios: Float64) -> tuple[Float64, Float64]:
@@ -267,9 +269,9 @@ def _costs_of(ratios: Float64) -> tuple[Float64, Float64]:
     return np.logaddexp(0.0, -ratios) / math.log(2), np.logaddexp(0.0, ratios) / math.log(2)
 
 
-def least_score_costs(curve: ErrorCurve) -> Callable[[Float64], tuple[Float64, Float64]]:
-    """What scores cost in bits after the best increasing map of the scores of a curve; otherwise as score_costs."""
-    amounts = ScoredAmounts.of(curve)
+def least_costs(mass: ScoreMass) -> ScoreCosts:
+    """What scores cost in bits after the best increasing map of the scores of a mass."""
+    amounts = ScoredAmounts.of(error_curve_of(mass))
     bona_fide, spoof = pool_adjacent_violators(amounts.bona_fide, amounts.spoof)
     over_bona_fide, over_spoof = _costs_of(log_ratios_of(bona_fide, spoof))
     each = amounts.bona_fide + amounts.spoof
@@ -349,10 +351,10 @@ class VerificationErrors:
         return math.isnan(self.threshold)
 
     @property
-    def spelled(self) -> str:
+    def signed(self) -> str:
         """The rates as they stand in a signature."""
         rates = self.accepted_nontargets, self.rejected_targets, self.accepted_spoofs
-        return ",".join(repr(float(rate)) for rate in rates)
+        return f"asv-rates:{','.join(repr(float(rate)) for rate in rates)}"
 
 
 @dataclass(frozen=True)
@@ -392,29 +394,17 @@ def verification_errors(scores: VerificationScores | VerificationErrors) -> Veri
     )
 
 
-def min_tdcf_behind(
-    curve: ErrorCurve, asv_scores: VerificationScores | VerificationErrors, form: float, **costs: float
-) -> ValueAtPoint:
-    """The least normalised t-DCF of all thresholds, by the parameters in the name of a measure."""
-    return min_tdcf(curve, verification_errors(asv_scores), spelled_form(form), TandemCosts(**costs))
-
-
-def spelled_form(form: float) -> Form:
-    """The form of a t-DCF, of the number that it is in the name of a measure."""
+def tdcf_formula_behind(asv_errors: VerificationErrors, form: float, **costs: float) -> CostFormula:
+    """The normalised t-DCF at a threshold, by the parameters in the name of a measure."""
     spelled = f"{form:g}"
     if spelled not in FORMS:
         raise UsageError(f"form={spelled}: valid: {', '.join(FORMS)}")
-    return cast("Form", spelled)
+    return tdcf_formula(asv_errors, cast("Form", spelled), TandemCosts(**costs))
 
 
-def min_tdcf(
-    curve: ErrorCurve, verification: VerificationErrors, form: Form = "2021", costs: TandemCosts | None = None
-) -> ValueAtPoint:
-    """The least normalised t-DCF of all thresholds of a countermeasure, exactly."""
-    return best_point(curve, tdcf_formula(verification, form, costs))
-
-
-def tdcf_formula(verification: VerificationErrors, form: Form = "2021", costs: TandemCosts | None = None) -> Formula:
+def tdcf_formula(
+    verification: VerificationErrors, form: Form = "2021", costs: TandemCosts | None = None
+) -> CostFormula:
     """The normalised t-DCF at a threshold of a countermeasure."""
     always, of_misses, of_false_alarms = tandem_constants(verification, form, costs or TandemCosts())
     return cost_formula("t-DCF", of_misses, of_false_alarms, always)

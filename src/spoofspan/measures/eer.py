@@ -21,6 +21,9 @@ from spoofspan.measures.crossing import Crossing, crossing
 from spoofspan.measures.eer_rules import BUCKETED, check_eer_rule
 from spoofspan.measures.operating_point import OperatingPoint
 
+# From this gap between FPR and FNR on, "equal" error rate is a bold name for their mean.
+WIDE_GAP = 0.005
+
 
 @dataclass(frozen=True)
 class EqualErrorRate:
@@ -108,6 +111,31 @@ def eer_at(found: Crossing, rule: str) -> Fraction:
     if rule != "nearest":
         return found.interpolated
     return (found.nearest.exact_false_positive_rate + found.nearest.exact_false_negative_rate) / 2
+
+
+def eer_cautions(value: float, point: OperatingPoint, eer_rule: str) -> tuple[str, ...]:
+    """Reasons to look twice at an EER."""
+    found = []
+    if point.gap > WIDE_GAP and eer_rule not in ("interpolated", "convex-hull"):
+        found.append(
+            f"FPR and FNR differ by {100 * point.gap:.2f} points at the nearest threshold (few distinct scores?); "
+            "report the gap, or use eer_rule='interpolated'"
+        )
+    return *found, *polarity_caution(value, point.higher)
+
+
+def polarity_caution(value: float, higher: str) -> tuple[str, ...]:
+    """Say that an EER over 50 % is suspicious.
+
+    >>> polarity_caution(0.2, "spoof")
+    ()
+    """
+    if value <= 0.5:
+        return ()
+    return (
+        f"an EER over 50 % ({100 * value:.2f} %) often means the wrong polarity; these scores were read with "
+        f"higher={higher!r}, and nothing was flipped; check as well which labels mean spoof",
+    )
 
 
 def _bucketed(mass: ScoreMass, rule: str) -> EqualErrorRate:

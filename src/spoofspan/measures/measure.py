@@ -21,6 +21,7 @@ from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.numbers import shortest_text
 from spoofspan.base.seconds import milliseconds
 from spoofspan.measures.catalogue import ALIASES, BASES, EVENT, KINDS, Kind, Parameters, all_kinds, kinds_of
+from spoofspan.measures.kind import EventKind
 
 EXAMPLES = (
     *(f"{basis}-{kind.name}" for kind in all_kinds() for basis in kind.bases if basis != "point"),
@@ -106,12 +107,19 @@ class Measure:
     @property
     def at_threshold(self) -> bool:
         """Whether it is taken at one threshold: a given one, or that of the EER."""
-        return self.kind.group == "threshold" and self.given is None
+        return self.kind.at_threshold and self.given is None
 
     @property
     def takes_threshold(self) -> bool:
         """Whether a given threshold matters: the measure is taken at it, or makes proposals of scores there."""
-        return self.at_threshold or (self.basis == EVENT and not self.kind.all_thresholds)
+        return self.at_threshold or self.kind.proposes_at_threshold
+
+    @property
+    def event_kind(self) -> EventKind:
+        """Its entry in the catalogue of events."""
+        if isinstance(self.kind, EventKind):
+            return self.kind
+        raise UsageError(f"{self} is no measure of events; event-ap@iou=0.5 is one")
 
     @property
     def eer(self) -> Measure:
@@ -135,7 +143,7 @@ class Measure:
         for part in parts:
             if "=" not in part:
                 resolution = _resolution(spelling, part)
-            elif kind.group == "threshold" and part.partition("=")[0] not in parameters:
+            elif kind.at_threshold and part.partition("=")[0] not in parameters:
                 given = _constraint(spelling, part)
             else:
                 _set_parameters(spelling, part, parameters, kind.ranges)
@@ -147,7 +155,7 @@ class Measure:
         if match["positive"] and not kind.positive:
             raise UsageError(f"no measure {spelling!r}: {kind.name} has no positive class; leave -bonafide out")
         measure = cls(family, resolution, given, tuple(parameters.items()))
-        if measure.macro and not (kind.averaged or (measure.at_threshold and measure.basis == "range")):
+        if measure.macro and not kind.has_mean(measure):
             raise UsageError(
                 f"no measure {spelling!r}: a mean over utterances is taken of range measures at a threshold: "
                 "range-f1-macro"
@@ -241,7 +249,7 @@ def _resolution(spelling: object, text: str) -> float:
 
 def _constraint(spelling: object, text: str) -> tuple[str, str]:
     name, _, bound = text.partition("=")
-    known = [kind.name for kind in KINDS.values() if kind.group == "threshold"]
+    known = [kind.name for kind in KINDS.values() if kind.at_threshold]
     if name not in known:
         raise UsageError(f"no measure {spelling!r}: {nearest_name(name, known)}")
     try:

@@ -27,9 +27,6 @@ from spoofspan.measures.confusion import (
     ROWS_AT_ONCE,
     ConfusionMatrix,
     Positive,
-    ValueAtPoint,
-    best_point,
-    formula_of,
 )
 from spoofspan.measures.curve import ErrorCurve
 
@@ -73,11 +70,6 @@ def average_precision(curve: ErrorCurve, positive: Positive = "spoof") -> float:
         recalled, positives = found[-1], matrix.positives
     # fsum rounds once, whatever the order
     return math.fsum(np.concatenate(steps)) / int(positives)
-
-
-def best_f1(curve: ErrorCurve, positive: Positive = "spoof") -> ValueAtPoint:
-    """The highest F1 of all thresholds, exactly, with the lowest threshold that has it (in bona fide polarity)."""
-    return best_point(curve, formula_of("f1"), positive)
 
 
 def exact_dot(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> int:

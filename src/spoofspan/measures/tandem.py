@@ -37,17 +37,8 @@ from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.utterance_scores import VerificationScores
-from spoofspan.measures.confusion import ConfusionMatrix, ValueAtPoint, as_fraction, best_point
-from spoofspan.measures.costs import (
-    ScoresAre,
-    TandemCosts,
-    VerificationErrors,
-    cost_formula,
-    spelled_form,
-    tandem_constants,
-    threshold_of_ratio,
-    verification_errors,
-)
+from spoofspan.measures.confusion import ConfusionMatrix, ValueAtPoint, as_fraction
+from spoofspan.measures.costs import CostFormula, TandemCosts, cost_formula
 from spoofspan.measures.curve import ErrorCurve
 
 # Doubles that differ by less are compared as fractions.
@@ -56,10 +47,10 @@ NEAR = 1e-12
 # ---------------------------------------------------------------- a-DCF
 
 
-def a_dcf(curve: ErrorCurve, **costs: float) -> ValueAtPoint:
-    """The least normalised a-DCF of all thresholds, of a curve whose non-targets and spoofs have their weights."""
+def a_dcf_formula(**costs: float) -> CostFormula:
+    """The normalised a-DCF at a threshold, of non-targets and spoofs that have their weights."""
     of_misses, of_nontargets, of_spoofs = trial_costs(**costs)
-    return best_point(curve, cost_formula("a-DCF", of_misses, of_nontargets + of_spoofs))
+    return cost_formula("a-DCF", of_misses, of_nontargets + of_spoofs)
 
 
 def trial_weights(kinds: Sequence[str], **costs: float) -> Int64:
@@ -87,23 +78,6 @@ def trial_costs(**costs: float) -> tuple[Fraction, Fraction, Fraction]:
         exact["cost_false_alarm"] * exact["p_nontarget"],
         exact["cost_false_alarm_spoof"] * exact["p_spoof"],
     )
-
-
-# ---------------------------------------------------------------- act t-DCF
-
-
-def act_tdcf_behind(
-    curve: ErrorCurve,
-    asv_scores: VerificationScores | VerificationErrors,
-    scores_are: ScoresAre,
-    form: float,
-    **costs: float,
-) -> ValueAtPoint:
-    """The normalised t-DCF at the threshold that is best for scores that are what they are declared to be."""
-    rates = verification_errors(asv_scores)
-    always, of_misses, of_false_alarms = tandem_constants(rates, spelled_form(form), TandemCosts(**costs))
-    point = curve.at(threshold_of_ratio(curve, scores_are, of_false_alarms / of_misses))
-    return ValueAtPoint(cost_formula("t-DCF", of_misses, of_false_alarms, always).at(point), point)
 
 
 # ---------------------------------------------------------------- t-EER

@@ -58,7 +58,7 @@ def refuse_whole(measures: Sequence[Measure], options: EvaluationOptions) -> Non
         event_rules(options)
     for measure in measures:
         check_parameters(measure)
-        if measure.kind.variant != "spoofspan":
+        if measure.event_kind.variant != "spoofspan":
             raise UsageError(
                 f"{measure} counts ranges in the order of the files, which shards do not keep; measure it in memory "
                 "(--no-stream, without --jobs and --scheduler)"
@@ -101,7 +101,8 @@ class ShardedEvents:
     def measured(self, measure: Measure) -> EventMeasurement:
         """Measure one thing."""
         if measure not in self._found:
-            self._count([one for one in self._measures if one.kind.all_thresholds == measure.kind.all_thresholds])
+            swept = measure.event_kind.all_thresholds
+            self._count([one for one in self._measures if one.event_kind.all_thresholds == swept])
         found = self._found[measure]
         if isinstance(found, UndefinedMeasureError):
             raise found
@@ -111,7 +112,7 @@ class ShardedEvents:
         """Count some measures in one pass over the shards."""
         signed = self._signed()
         crossing = None
-        if self._options.threshold is None and not measures[0].kind.all_thresholds:
+        if self._options.threshold is None and not measures[0].event_kind.all_thresholds:
             crossing = self._eer()
         work = partial(_tallies, tuple(measures), self._options, crossing)
         about, total = None, None
@@ -151,7 +152,7 @@ def cross_events(
     about = NO_INTERVALS if options.resampling is not None else ""
     options = replace(options, resampling=None)
     whole = corpus.evaluate([measure], options)[str(measure)]
-    if not measure.kind.all_thresholds:
+    if not measure.event_kind.all_thresholds:
         options = replace(options, threshold=whole.threshold)
     finest: dict[tuple[str | None, ...], int] = {}  # the number of each combination of values
     cell_of_utterance: dict[str, int] = {}

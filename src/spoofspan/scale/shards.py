@@ -31,12 +31,13 @@ from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, measures
 from spoofspan.evaluation.crossed import columns_of
 from spoofspan.evaluation.evaluate import resampling_at, warn_left_out
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre
+from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan
 from spoofspan.evaluation.signature import AppliedRules, CorpusHash, Digests, Signature, sign_hashes
 from spoofspan.mass.diagnosis import pairing_remedy
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure
+from spoofspan.measures.measure_settings import ScoresAre
 from spoofspan.measures.operating_point import OperatingPoint, Threshold
 from spoofspan.measures.per_utterance import UtteranceErrors, check_own_rule, errors_of_overlay, errors_with
 from spoofspan.scale.shard_facts import CorpusFacts, Shard

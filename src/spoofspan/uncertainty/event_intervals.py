@@ -81,7 +81,7 @@ class MeasuredEvents:
         if clusters.count > MOST_LEFT_OUT:
             units, groups = dealt(GROUPS_LEFT_OUT, has_events)[units], GROUPS_LEFT_OUT
         values = np.full(groups, self.value)  # a cluster that the system lacks changes nothing
-        adds = self.measure.kind.variant == "spoofspan"
+        adds = self.measure.event_kind.variant == "spoofspan"
         rests = self._counted_without_each(units) if adds else self._corpora_without_each(units)
         with progress(f"{self.measure} without each", total=groups) as advance:
             for unit, rest in rests:

@@ -22,23 +22,22 @@ back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import Flags
-from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Values
-from spoofspan.evaluation.plan import Plan
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.score_runs import mirrored
-from spoofspan.measures.confusion import ConfusionMatrix, Formula, formula_of
-from spoofspan.measures.costs import TandemCosts, dcf_formula, tdcf_formula, verification_errors
+from spoofspan.measures.confusion import ConfusionMatrix, Formula
+from spoofspan.measures.kind import Kept, RatioKind
+from spoofspan.measures.measure_settings import MeasureSettings
 from spoofspan.measures.operating_point import OperatingPoint, Totals, called_spoof, point_at, totals
 from spoofspan.uncertainty.clusters import ClusterCounts
 from spoofspan.uncertainty.replicates import confusions_by_unit
@@ -46,17 +45,8 @@ from spoofspan.uncertainty.score_sample import sampled_scores
 
 # A chord of the curve reaches so many standard errors to either side.
 CHORD = 2.0
-# Measures at a fixed threshold that rest on one class only, seen from the positive class.
-OF_ONE_CLASS: Mapping[str, Literal["positives", "negatives"]] = {
-    "fpr": "negatives",
-    "false-alarms-per-hour": "negatives",
-    "fnr": "positives",
-    "recall": "positives",
-}
 # With fewer clusters that have an error of a class there is a caution.
 FEW_WITH_ERRORS = 5
-# What stays the same when a cluster leaves, besides the threshold: FPR - FNR, or one of the rates.
-Kept = Literal["difference", "fpr", "fnr"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,10 +148,12 @@ def count_classes(systems: Sequence[Int64]) -> ClusterCounts:
     return ClusterCounts(len(systems[0]), bona_fide, spoof)
 
 
-def left_out_at(plan: Plan, mass: ScoreMass, point: OperatingPoint, value: float, sums: Int64) -> LeftOut:
-    """Leave out each unit of a measure at an operating point, which stays where it is or moves with the rates."""
-    measure, kept = plan.measure, kept_by(plan)
-    formula = formula_at(plan)
+def left_out_at(
+    settings: MeasureSettings, formula: Formula, mass: ScoreMass, point: OperatingPoint, value: float, sums: Int64
+) -> LeftOut:
+    """Leave out each unit of a formula at an operating point, which stays where it is or moves with the rates."""
+    measure, kind = settings.measure, settings.measure.kind
+    kept = kind.kept(settings)
     whole = Confusions.of(sums.sum(axis=0), mass.uncovered)
     others = Confusions.of(sums.sum(axis=0) - sums, mass.uncovered)
     each = Confusions.of(sums, mass.uncovered)
@@ -182,11 +174,9 @@ def left_out_at(plan: Plan, mass: ScoreMass, point: OperatingPoint, value: float
             max(rate, float(one)) if class_free else float(one)
             for rate, one, class_free in zip((bona_fide, spoof), seen, free, strict=True)
         )
-        if measure.kind.group == "eer":  # both rates are at most this at the threshold, so where they meet they are
-            return max(fpr, fnr)
-        return float(whole.value(formula, (fpr, fnr), measure.positive))
+        return kind.highest(fpr, fnr, lambda *rates: float(whole.value(formula, rates, measure.positive)))
 
-    one_class = OF_ONE_CLASS.get(measure.kind.name) if kept is None else None
+    one_class = kind.of_class if isinstance(kind, RatioKind) and kept is None else None
     bona_fide, spoof = class_flags(sums)
     if one_class is not None:
         only_spoof = (one_class == "positives") == (measure.positive == "spoof")
@@ -213,44 +203,6 @@ def few_with_errors(each: Confusions, matters: tuple[bool, bool]) -> tuple[str, 
     if not few:
         return ()
     return (f"{' and '.join(few)} (under {FEW_WITH_ERRORS}): intervals and plans rest on few errors",)
-
-
-def formula_at(plan: Plan) -> Formula:
-    """The formula of a measure at its operating point."""
-    measure, kind = plan.measure, plan.measure.kind
-    parameters: dict[str, Any] = dict(measure.parameters)
-    if kind.name in ("min-dcf", "act-dcf"):
-        return dcf_formula(**parameters)
-    if kind.name == "t-eer":
-        raise UsageError(
-            f"{measure} has no interval by the method 'jackknife-t': its two thresholds jump from trial to trial; take "
-            "--interval percentile, or leave --confidence out"
-        )
-    if kind.needs_asv and plan.asv_scores is not None:
-        form = cast("Any", f"{parameters.pop('form'):g}")
-        return tdcf_formula(verification_errors(plan.asv_scores), form, TandemCosts(**parameters))
-    if kind.group == "eer":
-        return formula_of("hter")
-    if kind.name == "best-f1":
-        return formula_of("f1")
-    return formula_of(kind.name, parameters=measure.parameters)
-
-
-def kept_by(plan: Plan) -> Kept | None:
-    """What a measure keeps when its threshold moves; None if its threshold does not."""
-    measure = plan.measure
-    if measure.kind.group == "eer" or (measure.at_threshold and plan.threshold is None):
-        return "difference"
-    if measure.given is None:
-        return None
-    of_spoof = (measure.given[0] != "fpr") == (measure.positive == "spoof")
-    return "fnr" if of_spoof else "fpr"
-
-
-def has_slope(plan: Plan) -> bool:
-    """Whether what a measure keeps when its threshold moves, if anything, is a rate or the difference of both."""
-    given = plan.measure.given
-    return given is None or given[0] in ("fpr", "fnr", "recall")
 
 
 def _moved(

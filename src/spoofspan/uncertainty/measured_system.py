@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property, partial, singledispatch
 from math import isnan
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
@@ -18,20 +18,19 @@ from spoofspan.data.references import References
 from spoofspan.data.rules import RULES, RuleArguments
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
 from spoofspan.data.sides import check_sides, check_systems
-from spoofspan.evaluation.measurement import warnings_for
-from spoofspan.evaluation.plan import EvaluationOptions, Plan, ScoresAre, no_point
+from spoofspan.evaluation.plan import EvaluationOptions, Plan, no_point
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT
-from spoofspan.measures.confusion import value_at
-from spoofspan.measures.costs import least_score_costs, score_costs
-from spoofspan.measures.curve import error_curve_of
+from spoofspan.measures.confusion import Formula
+from spoofspan.measures.kind import BestKind, EerKind, Kind, PairKind, RatioKind, ScoreCostKind, StatedKind, Value
 from spoofspan.measures.measure import Measure
+from spoofspan.measures.measure_settings import ScoresAre
 from spoofspan.measures.operating_point import OperatingPoint, Threshold
 from spoofspan.uncertainty.clusters import Clusters, Resampling, dealt
 from spoofspan.uncertainty.curve_replicates import AucReplicates, CostReplicates, curve_replicates
 from spoofspan.uncertainty.eer_replicates import EerReplicates, gather_all
-from spoofspan.uncertainty.left_out import LeftOut, class_flags, formula_at, has_slope, left_out_at, sums_by_unit
+from spoofspan.uncertainty.left_out import LeftOut, class_flags, left_out_at, sums_by_unit
 from spoofspan.uncertainty.methods import Method
 from spoofspan.uncertainty.optimism import halves, optimism
 from spoofspan.uncertainty.replicates import (
@@ -48,8 +47,6 @@ if TYPE_CHECKING:
 Signer = Callable[[], Signature]
 # Of measures without a fast way, more clusters than this are left out in groups.
 MOST_LEFT_OUT, GROUPS_LEFT_OUT = 2000, 1000
-# Measures that are taken at the best of all thresholds.
-BEST_OF_ALL = ("min-dcf", "min-tdcf", "best-f1")
 # Of the evaluation; the last three say how proposals are made for event measures.
 OPTIONS = ("convention", "eer_rule", "scores_are", "smoothing", "min_duration", "merge_gap")
 
@@ -141,67 +138,86 @@ class MeasuredSystem:
     def replicates(self, clusters: Clusters) -> Replicates:
         """The fastest exact way to measure replicates."""
         units = clusters.units_of(self.mass.utterances)
-        measure, plan = self.plan.measure, self.plan
-        if measure.kind.group == "eer":
-            return EerReplicates(self.mass, units, units=clusters.count, rule=plan.eer_rule)
-        if measure.macro:
-            return MeanReplicates(values_of_utterances(plan, self.mass), units, clusters.count)
-        if plan.threshold is not None:
-            return ConfusionReplicates(self.mass, units, clusters.count, plan.threshold, _value_at(plan))
-        return self._over_thresholds(units, clusters.count) or MeasuredReplicates(
-            self.mass, units, clusters.count, plan.number
+        if self.measure.macro:
+            return MeanReplicates(values_of_utterances(self.plan, self.mass), units, clusters.count)
+        return fast_replicates(self.measure.kind, self, units, clusters.count) or MeasuredReplicates(
+            self.mass, units, clusters.count, self.plan.number
         )
 
-    def _over_thresholds(self, units: Int64, count: int) -> Replicates | None:
-        """A fast way for measures over all thresholds; None if there is none."""
-        mass, plan, measure = self.mass, self.plan, self.plan.measure
-        kind = measure.kind.name
-        if kind == "act-dcf":
-            at, formula = self._point.threshold, formula_at(plan)
-            return ConfusionReplicates(mass, units, count, at, lambda point: float(formula.at(point)))
-        if kind == "cllr":
-            return CostReplicates(mass, units, count, self._score_costs)
-        if kind == "auc":
-            gathered = gather_all(mass, units, count)
-            return None if gathered is None else AucReplicates(mass, gathered)
-        if measure.given is not None:
-            name, bound = measure.given
-            # one rate is as low as the bound on the other allows: at the last threshold within it
-            if measure.positive == "spoof" and (name, kind) in (("fpr", "fnr"), ("fpr", "recall"), ("fnr", "fpr")):
-                limit = cast("Literal['fpr', 'fnr']", name), Fraction(bound)
-                return curve_replicates(mass, units, count, formula_at(plan), "spoof", limit)
-            return None
-        if kind in BEST_OF_ALL:
-            return curve_replicates(mass, units, count, formula_at(plan), measure.positive)
-        return None
-
     @cached_property
-    def _point(self) -> OperatingPoint:
+    def point(self) -> OperatingPoint:
         """The operating point of the value; the threshold is NaN where there is none."""
         return self.found_at or self.plan.value(self.mass).point or no_point(self.mass)
 
-    def _score_costs(self, scores: Float64) -> tuple[Float64, Float64]:
-        return score_costs(scores, self.mass.higher, cast("ScoresAre", self.plan.scores_are))
-
     def left_out(self, clusters: Clusters) -> LeftOut:
         """The value without each cluster in turn."""
-        units, measure = clusters.units_of(self.mass.utterances), self.plan.measure
-        if not measure.macro and has_slope(self.plan) and not isnan(self._point.threshold):
-            sums = sums_by_unit(self.mass, units, clusters.count, self._point)
-            left_out = left_out_at(self.plan, self.mass, self._point, self.value, sums)
-            if measure.kind.name not in BEST_OF_ALL:
+        units, count, kind = clusters.units_of(self.mass.utterances), clusters.count, self.measure.kind
+        formula = None if self.measure.macro else kind.rates_formula(self.plan)
+        if formula is not None and not isnan(self.point.threshold):
+            sums = sums_by_unit(self.mass, units, count, self.point)
+            left_out = left_out_at(self.plan, formula, self.mass, self.point, self.value, sums)
+            if not kind.best_of_all:
                 return left_out
             engine = self.replicates(clusters)
             return replace(left_out, optimism=optimism(self.value, engine.values(halves(*class_flags(sums)))))
-        flags = class_flags(sums_by_unit(self.mass, units, clusters.count, None))
-        if measure.kind.name == "min-cllr":  # the best map of the scores stays: a small change of it costs nothing
-            costs = least_score_costs(error_curve_of(self.mass))
-            return LeftOut(CostReplicates(self.mass, units, clusters.count, costs).values_without_each(), *flags)
+        flags = class_flags(sums_by_unit(self.mass, units, count, None))
+        costs = kind.score_costs(self.plan, self.mass)
+        if costs is not None:
+            return LeftOut(CostReplicates(self.mass, units, count, costs).values_without_each(), *flags)
         engine = self.replicates(clusters)
-        if isinstance(engine, MeasuredReplicates) and clusters.count > MOST_LEFT_OUT:
+        if isinstance(engine, MeasuredReplicates) and count > MOST_LEFT_OUT:
             group = dealt(GROUPS_LEFT_OUT, *flags)
             engine = MeasuredReplicates(self.mass, group[units], GROUPS_LEFT_OUT, self.plan.number)
         return LeftOut(engine.values_without_each(), *flags)
+
+
+@singledispatch
+def fast_replicates(kind: Kind, system: MeasuredSystem, units: Int64, count: int) -> Replicates | None:
+    """A way to measure replicates that is faster than to measure each; None if the family of a measure has none."""
+    return None
+
+
+@fast_replicates.register(EerKind)
+def _of_eer(kind: EerKind, system: MeasuredSystem, units: Int64, count: int) -> Replicates:
+    return EerReplicates(system.mass, units, units=count, rule=system.plan.eer_rule)
+
+
+@fast_replicates.register(RatioKind)
+def _of_ratio(kind: RatioKind, system: MeasuredSystem, units: Int64, count: int) -> Replicates | None:
+    mass, plan, measure = system.mass, system.plan, system.measure
+    if plan.threshold is not None:
+        return ConfusionReplicates(mass, units, count, plan.threshold, _value_at(plan))
+    if measure.given is None or measure.positive != "spoof":
+        return None
+    name, bound = measure.given
+    # one rate is as low as the bound on the other allows: at the last threshold within it
+    if (name, kind.of_class) not in (("fpr", "positives"), ("fnr", "negatives")):
+        return None
+    limit = cast("Literal['fpr', 'fnr']", name), Fraction(bound)
+    return curve_replicates(mass, units, count, kind.ratio(measure.parameters), "spoof", limit)
+
+
+@fast_replicates.register(PairKind)
+def _of_pairs(kind: PairKind, system: MeasuredSystem, units: Int64, count: int) -> Replicates | None:
+    gathered = gather_all(system.mass, units, count)
+    return None if gathered is None else AucReplicates(system.mass, gathered)
+
+
+@fast_replicates.register(ScoreCostKind)
+def _of_score_costs(kind: ScoreCostKind, system: MeasuredSystem, units: Int64, count: int) -> Replicates | None:
+    if kind.fitted:  # anew to each draw
+        return None
+    return CostReplicates(system.mass, units, count, kind.score_costs(system.plan, system.mass))
+
+
+@fast_replicates.register(BestKind)
+def _at_best_threshold(kind: BestKind, system: MeasuredSystem, units: Int64, count: int) -> Replicates | None:
+    return curve_replicates(system.mass, units, count, kind.rates_formula(system.plan), system.measure.positive)
+
+
+@fast_replicates.register(StatedKind)
+def _at_stated_threshold(kind: StatedKind, system: MeasuredSystem, units: Int64, count: int) -> Replicates:
+    return ConfusionReplicates(system.mass, units, count, system.point.threshold, _value_at(system.plan))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,8 +255,9 @@ def values_of_utterances(plan: Plan, mass: ScoreMass) -> Float64:
 
 
 def _value_at(plan: Plan) -> Callable[[OperatingPoint], float]:
-    measure = plan.measure
-    return lambda point: float(value_at(point, measure.kind.name, measure.positive, measure.parameters))
+    """The value of a measure at an operating point from which it follows."""
+    formula, positive = cast("Formula", plan.measure.kind.rates_formula(plan)), plan.measure.positive
+    return lambda point: float(formula.at(point, positive))
 
 
 def measured_system(
@@ -293,9 +310,8 @@ def measured_systems(
             found = measured_system(references, system, measure, options, thresholds.get(name))
             measured[name] = found
             rules[name] = {"value": found.plan.read_off, **found.plan.rules.spelled(found.plan.kind)}
-            if measure.kind.group == "eer" and found.found_at is not None:
-                for text in warnings_for(found.value, found.found_at, found.plan.eer_rule):
-                    warnings.warn(f"{name}, {measure}: {text}", SpoofspanWarning, stacklevel=4)
+            for text in measure.kind.cautions(found.plan, Value(found.value, found.found_at)):
+                warnings.warn(f"{name}, {measure}: {text}", SpoofspanWarning, stacklevel=4)
         else:
             raise UsageError(f"{measure} needs scores, and {name!r} has proposals; compare by event-ap@iou=0.5")
     # numbers of the same measure on the same references may be compared if these are equal; nothing has to be hashed

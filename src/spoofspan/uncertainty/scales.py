@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from math import exp, log
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from spoofspan.measures.kind import Scale
 from spoofspan.measures.measure import Measure
 
 if TYPE_CHECKING:
     from spoofspan.uncertainty.jackknife import Estimate
 
-# On which scale an interval is symmetric: logits of shares, logarithms of costs, values as they are.
-Scale = Literal["logit", "log", "raw"]
-# Normalised by the best trivial decision, these are at most 1, as shares are.
-AT_MOST_ONE = ("min-dcf", "min-tdcf", "min-cllr", "a-dcf")
-# Shares of the spoofed time or of the events, to which false alarms add without a bound.
-BEYOND_ONE = ("der", "collar-error-rate", "intersection-error-rate")
-# Correlations, from -1 to 1.
-SIGNED = ("mcc",)
 # Values that are so far apart need no more, and few errors would make the logit of a rate useless.
 MOST_STRETCH = 3.0
 # exp of more overflows.
@@ -61,13 +54,4 @@ def stretches(first: float, second: float) -> tuple[float, float]:
 
 def is_share(measure: Measure) -> bool:
     """Whether a measure is a rate or a share, and no cost."""
-    return scale_of(measure) == "logit" and measure.kind.name not in AT_MOST_ONE
-
-
-def scale_of(measure: Measure) -> Scale:
-    """On which scale the interval of a measure is symmetric."""
-    name = measure.kind.name
-    if name in SIGNED:
-        return "raw"
-    bounded = (measure.kind.percent and name not in BEYOND_ONE) or name in AT_MOST_ONE
-    return "logit" if bounded else "log"
+    return measure.kind.scale == "logit" and measure.kind.percent

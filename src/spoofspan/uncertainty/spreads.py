@@ -31,6 +31,7 @@ import numpy as np
 from spoofspan.base.errors import SpoofspanWarning
 from spoofspan.base.threads import use_threads
 from spoofspan.base.times import Float64, Int64
+from spoofspan.measures.kind import Scale
 from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import ClusterCounts, Clusters, Resampling, draw_replicates
 from spoofspan.uncertainty.eer_replicates import EerReplicates
@@ -40,7 +41,7 @@ from spoofspan.uncertainty.measured_system import Measured
 from spoofspan.uncertainty.methods import METHODS, Method
 from spoofspan.uncertainty.quantiles import BcaCorrection, inverted_p_value, quantiles
 from spoofspan.uncertainty.replicates import Replicates
-from spoofspan.uncertainty.scales import Scale, bounds, is_share, scale_of
+from spoofspan.uncertainty.scales import bounds, is_share
 from spoofspan.uncertainty.variance_components import Term, with_terms
 
 SAYS_NOTHING = "leaving out any cluster changes nothing, so the interval says nothing of other test sets"
@@ -246,7 +247,7 @@ class JackknifeSpread(Spread):
     ) -> JackknifeSpread:
         """The spread of systems whose values without each cluster are known."""
         estimates = np.asarray(values, np.float64)
-        return cls(str(measure), scale_of(measure), how, counts_of(left_out), estimates, tuple(left_out))
+        return cls(str(measure), measure.kind.scale, how, counts_of(left_out), estimates, tuple(left_out))
 
     @classmethod
     def joined(cls, spreads: Sequence[JackknifeSpread]) -> JackknifeSpread:
@@ -336,7 +337,7 @@ class PercentileSpread(Spread):
             engines = [one.replicates(clusters) for one in systems]
         counts = count_classes([_amounts(*both, clusters) for both in zip(engines, systems, strict=True)])
         estimates, measure = np.array([one.value for one in systems]), systems[0].measure
-        return cls.drawn(str(measure), scale_of(measure), counts, estimates, engines, how)
+        return cls.drawn(str(measure), measure.kind.scale, counts, estimates, engines, how)
 
     @classmethod
     def drawn(

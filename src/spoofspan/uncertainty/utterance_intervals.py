@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -123,11 +123,8 @@ def measured_utterances(
     plan = alone.plan(measure, None, trials=corpus.trials is not None)
     mass, _ = corpus.mass(plan.rules, measure.kind.trials)
     signer = partial(corpus.sign, plan, mass.utterances)
-    if measure.kind.name == "a-dcf":
+    if measure.kind.priced:
         found = plan.value(corpus.priced(plan, mass))
-        kinds = cast("Mapping[str, str]", corpus.trials)
-        point = cast("OperatingPoint", found.point)
-        used = corpus.scores_for(measure)
-        return MeasuredTrials(measure, used, kinds, mass.utterances, float(found.value), point, signer)
+        return replace(corpus.measured_trials(plan, mass, found), signer=signer)
     found = plan.value(mass)
     return MeasuredSystem(plan, mass, float(found.value), signer, found.point)

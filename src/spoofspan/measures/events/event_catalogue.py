@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from spoofspan.measures.kind import EVENT, Direction, Kind, by_name, parameters_of
+from spoofspan.measures.kind import EventKind, Kind, by_name, parameters_of
 
 AVDEEPFAKE1M = "Z. Cai et al.: AV-Deepfake1M, 2024 (arXiv:2311.15308)"
 ACTIVITYNET = "F. Caba Heilbron et al.: ActivityNet, CVPR 2015; as in UMMAFormer, 2023"
@@ -17,8 +17,9 @@ ADD2023 = "J. Yi et al.: ADD 2023: the Second Audio Deepfake Detection Challenge
 
 def _event(name: str, formula: str, function: str, about: str, reference: str = "", **more: Any) -> Kind:
     computed_by = f"events.{function}" if ":" in function else f"events.event_scores:{function}"
-    direction: Direction = "lower" if name.endswith("error-rate") else "higher"
-    return Kind(name, "event", direction, formula, computed_by, about, reference, bases=(EVENT,), **more)
+    if name.endswith("error-rate"):  # false alarms add to it without a bound
+        return EventKind(name, "lower", formula, computed_by, about, reference, scale="log", **more)
+    return EventKind(name, "higher", formula, computed_by, about, reference, **more)
 
 
 def _ranked(name: str, formula: str, about: str, reference: str = "", **parameters: float) -> Kind:

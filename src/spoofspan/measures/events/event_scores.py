@@ -379,7 +379,7 @@ class EventCorpus:
 
     def matching(self, measure: Measure) -> RankedMatching:
         """The matching by the rules that a measure follows, set up once."""
-        variant = measure.kind.variant
+        variant = measure.event_kind.variant
         if variant not in self._matchings:
             self._matchings[variant] = RankedMatching.of(self.references, self.proposals, variant)
         return self._matchings[variant]
@@ -414,7 +414,7 @@ def check_parameters(measure: Measure) -> None:
     """Refuse parameters that no corpus could give a value for."""
     parameters = dict(measure.parameters)
     if "iou" in parameters:
-        exact_ious(parameters["iou"], measure.kind.variant)
+        exact_ious(parameters["iou"], measure.event_kind.variant)
     if "n" in parameters and not (float(parameters["n"]) >= 1 and float(parameters["n"]).is_integer()):
         raise UsageError(f"{measure}: n must be a whole number of proposals, 1 or more")
     for name in ("tolerance", "onset", "offset", "rate"):

@@ -84,7 +84,7 @@ def psds(measure: Measure, corpus: EventCorpus, dtc: float, gtc: float, max_efpr
 
 def _counted(measure: Measure, corpus: EventCorpus, criterion: Criterion) -> Tally:
     """Counts at the threshold of the proposals, or at every one."""
-    if measure.kind.all_thresholds:
+    if measure.event_kind.all_thresholds:
         return _changes(corpus, criterion)
     found = false = 0
     for file in _files(corpus):

@@ -111,7 +111,7 @@ def mean_of_aps(measure: Measure, values: list[float]) -> EventValue:
     iou = dict(measure.parameters)["iou"]
     if not isinstance(iou, str):
         return EventValue(values[0])
-    ious = exact_ious(iou, measure.kind.variant)
+    ious = exact_ious(iou, measure.event_kind.variant)
     parts = {f"ap@iou={float(one):g}": value for one, value in zip(ious, values, strict=True)}
     return EventValue(float(sum(map(Fraction, values)) / len(values)), parts)
 

@@ -16,13 +16,13 @@ from spoofspan.base.times import Float64
 from spoofspan.measures.costs import (
     EVEN,
     ScoredAmounts,
-    ScoresAre,
     cllr,
     min_cllr,
     pool_adjacent_violators,
     stated_ratios,
 )
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
+from spoofspan.measures.measure_settings import ScoresAre
 from spoofspan.measures.reliability import Reliability, reliability
 from spoofspan.report.figures.figure_data import FigureLine, SystemCurve, ends_of_classes
 from spoofspan.report.figures.line_simplification import thin_function
