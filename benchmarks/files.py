@@ -285,7 +285,7 @@ def text(setting: Setting) -> Iterator[Figure]:
     yield Figure(f"{title}, all cores: wall time", ratio, "one thread", 0.6, note=cores)
     ratio = best["arrow_threads"].wall / best["arrow"].wall
     yield Figure("Arrow's parse of ids and scores, all cores: wall time", ratio, "one thread", note=cores)
-    yield Figure(f"{title}: peak of memory", best["range"].peak * PEAK_UNIT / 1e6, "MB", 250)
+    yield Figure(f"{title}: peak of memory", best["range"].peak * PEAK_UNIT / 1e6, "MB", 300)
 
 
 def parquet(setting: Setting) -> Iterator[Figure]:

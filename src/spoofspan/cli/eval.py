@@ -132,7 +132,6 @@ def eval_(
 
       spoofspan eval --benchmark av-deepfake1m val_metadata.json prediction.json
     """
-    from spoofspan.base.freed_memory import give_back_memory
     from spoofspan.evaluation.corpus import CorpusInMemory, read_eer_threshold
     from spoofspan.evaluation.plan import EvaluationOptions
     from spoofspan.report.results import render
@@ -202,7 +201,6 @@ def eval_(
             errors = corpus.errors_by_utterance(at, options, own_eer=own_eer)
         with progress("signing"):
             hashed()
-            give_back_memory()  # 15 MB of what measured 12 million frames
             text = render(
                 evaluation, output.value, breakdowns, crossed, full_signature=full_signature, benchmark=benchmark
             )
