@@ -46,8 +46,8 @@ class Resampling:
     seed
         Of the random draws.
     workers
-        How many threads measure replicates; the result has the same bits with any number. None: one
-        for each core, up to four.
+        How many threads measure replicates; the result has the same bits with any number. None: as many as ``threads=``
+        or ``SPOOFSPAN_THREADS`` say, else one for each core, up to four.
     clusters_are
         What the clusters are, for people.
 
