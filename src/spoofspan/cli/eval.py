@@ -236,7 +236,7 @@ def _check_own_eer(per_utterance: Path | None, eer_rule: str | None, convention:
     from spoofspan.measures.per_utterance import check_own_rule
 
     if per_utterance is None:
-        raise UsageError("--own-eer goes with --per-utterance")
+        raise UsageError("--own-eer goes with --per-utterance FILE; give both")
     check_own_rule(eer_rule or rules_for("range", convention, {})[1])
 
 

@@ -66,7 +66,10 @@ def check_alike(tables: Mapping[str, ResolutionTable]) -> None:
     (one, first), *others = tables.items()
     for two, other in others:
         if other.resolutions != first.resolutions or other.label_sources != first.label_sources:
-            raise UsageError(f"the tables of {one!r} and {two!r} have different columns, so they do not go together")
+            raise UsageError(
+                f"the tables of {one!r} and {two!r} have different columns; "
+                "measure both at the same resolutions, with the same label sources"
+            )
         names = [[row.name for row in table.rows] for table in (first, other)]
         if names[0] != names[1]:
             apart = [name for name in dict.fromkeys(names[0] + names[1]) if (name in names[0]) != (name in names[1])]
@@ -78,7 +81,10 @@ def check_alike(tables: Mapping[str, ResolutionTable]) -> None:
             for (column, a), (_, b) in zip(row.cells, row_of_other.cells, strict=True):
                 # measure and rules, without the references and their utterances
                 if _comparable(a).rsplit("|", 2)[0] != _comparable(b).rsplit("|", 2)[0]:
-                    raise UsageError(f"{row.name}, {column}: {one!r} and {two!r} are measured under different rules")
+                    raise UsageError(
+                        f"{row.name}, {column}: {one!r} and {two!r} are measured under different rules; "
+                        "measure both with the same rules and convention"
+                    )
 
 
 def tables_dict(tables: Mapping[str, ResolutionTable]) -> dict[str, Any]:
