@@ -148,7 +148,7 @@ def test_list_or_protocol_is_enough(root):
     (root / PROTOCOL).unlink()
     dataset = ss.read_dataset(spec(root))
     assert len(dataset.references) == 4
-    with pytest.raises(ss.DataError, match="no protocol.*; put the protocol"):
+    with pytest.raises(ss.DataError, match=r"no protocol.*; put the protocol"):
         dataset.by_utterance("speaker")
 
 
