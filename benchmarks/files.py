@@ -39,15 +39,14 @@ VALUES_PER_GROUP = 1 << 20  # of a Parquet file, as the package writes it
 TOLERANCE = 1e-3  # of an EER from files with five decimals and whole milliseconds
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "spoofspan")
 BASELINE = (sys.executable, str(HERE / "baseline_reader.py"))
-ONE_THREAD = ("/usr/bin/env", "SPOOFSPAN_THREADS=1")
 PEAK_UNIT = 1 if sys.platform == "darwin" else 1024
-# What has to be parsed in any case: the ids and one column of scores, by one thread or by as many as there are cores.
+# What has to be parsed in any case: the ids and one column of scores, by one thread.
 ARROW = """
 import sys
 from pyarrow import binary, csv, float64
 csv.read_csv(
     sys.argv[1],
-    csv.ReadOptions(use_threads=len(sys.argv) > 2, column_names=list("0123")),
+    csv.ReadOptions(use_threads=False, column_names=list("0123")),
     csv.ParseOptions(delimiter=" ", quote_char=False),
     csv.ConvertOptions(column_types={"0": binary(), "3": float64()}, include_columns=["0", "3"]),
 )
@@ -80,8 +79,7 @@ class Cost:
 
 def cost(command: Iterable[str]) -> Cost:
     """Run a command once; modules may be kept compiled, as those of an installed package are."""
-    hidden = ("PYTHONDONTWRITEBYTECODE", "SPOOFSPAN_THREADS")
-    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     launched = [sys.executable, "-I", "-S", "-c", LAUNCHER, *command]
     done = subprocess.run(launched, capture_output=True, text=True, encoding="utf-8", env=environment)
     printed, _, last = done.stdout.rstrip("\n").rpartition("\n")
@@ -260,9 +258,7 @@ def text(setting: Setting) -> Iterator[Figure]:
         min(3, setting.repetitions),
         baseline=[*BASELINE, str(pair.scores)],
         arrow=[sys.executable, "-c", ARROW, str(pair.scores)],
-        arrow_threads=[sys.executable, "-c", ARROW, str(pair.scores), "threads"],
         range=pair.eval("-m", "range-eer"),
-        one_thread=[*ONE_THREAD, *pair.eval("-m", "range-eer")],
         default=pair.eval(),
     )
     for name, measures, bound in (("range", "range EER", 1.5), ("default", "default measures", 1.7)):
@@ -280,12 +276,7 @@ def text(setting: Setting) -> Iterator[Figure]:
             bound,
             note=f"{best[name].peak * PEAK_UNIT / 1e6:.0f} MB at peak",
         )
-    title, cores = "eval from text, range EER", f"{os.cpu_count()} cores"
-    ratio = best["range"].wall / best["one_thread"].wall
-    yield Figure(f"{title}, all cores: wall time", ratio, "one thread", 0.6, note=cores)
-    ratio = best["arrow_threads"].wall / best["arrow"].wall
-    yield Figure("Arrow's parse of ids and scores, all cores: wall time", ratio, "one thread", note=cores)
-    yield Figure(f"{title}: peak of memory", best["range"].peak * PEAK_UNIT / 1e6, "MB", 250)
+    yield Figure("eval from text, range EER: peak of memory", best["range"].peak * PEAK_UNIT / 1e6, "MB", 250)
 
 
 def parquet(setting: Setting) -> Iterator[Figure]:

@@ -21,7 +21,6 @@ import time
 import tracemalloc
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -239,34 +238,7 @@ def growth(setting: Setting) -> Iterator[Figure]:
 
 
 def threads(setting: Setting) -> Iterator[Figure]:
-    """Wall time of two threads against one, in turns; inputs are built before, as only measures have threads.
-
-    How much the lock of Python leaves to threads is seen from two range EERs that share nothing.
-    """
-    import spoofspan as ss
-    from spoofspan.base.threads import has_lock
-
-    references, scores = setting.mixed.references(ss), setting.mixed.scores(ss)
-    whole = np.arange(len(references))
-    halves = [(references.take(half), scores.take(half)) for half in np.array_split(whole, 2)]
-
-    def both(count: int) -> None:
-        with ThreadPoolExecutor(count) as pool:
-            list(pool.map(lambda half: ss.range_eer(*half, threads=1), halves))
-
-    note = "Python has its lock" if has_lock() else "Python has no lock"
-    contenders: dict[str, tuple[Callable[[int], Any], float | None]] = {
-        "range EER": (lambda count: ss.range_eer(references, scores, threads=count), 0.65),
-        "point EER at 10 ms": (lambda count: ss.point_eer(references, scores, resolution=0.01, threads=count), 0.65),
-        "two range EERs, of half of the utterances each": (both, None),
-    }
-    for name, (work, bound) in contenders.items():
-        best = {1: float("inf"), 2: float("inf")}
-        for _ in range(setting.repetitions):
-            for count in best:
-                gc.collect()
-                best[count] = min(best[count], _wall_time(lambda: work(count)))  # noqa: B023
-        yield Figure(f"two threads, {name}: wall time", best[2] / best[1], "one thread", bound, note=note)
+    """Wall time of two threads against one, in turns; only bootstrap replicates have threads."""
     # matrix products have threads of their own, which would serve one of ours as well as two
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     best = json.loads(_python(f"import run; run.print_replicates({setting.scale!r})", environment))

@@ -21,7 +21,6 @@ from spoofspan.base.errors import SpoofspanError
 from spoofspan.cli import app
 from spoofspan.cli.commands import COMMANDS
 from spoofspan.cli.commands import GROUPS as COMMAND_GROUPS
-from spoofspan.cli.renamed import RENAMED
 from spoofspan.data.rules import RULES
 from spoofspan.formats.arrays import npz as arrays
 from spoofspan.formats.arrays import segment_labels
@@ -366,18 +365,6 @@ def test_the_short_help_has_the_first_sentence_and_the_default(monkeypatch):
     short, full = (invoke("eval", asked).stdout for asked in ("--help", "--help-all"))
     assert "Named set of rules.  [default: default]" in short
     assert "Named set of rules. One of default, paper" in full
-
-
-@pytest.mark.parametrize("command", sorted(RENAMED))
-def test_an_option_means_one_thing_and_old_names_still_work(command, tmp_path):
-    words = command.split()
-    flags = invoke(*words, "--help-all").stdout.split()
-    for old, new in RENAMED[command].items():
-        assert new in flags
-        assert old not in flags
-        # a value that no option of the command takes, or that it refuses as its own
-        said = invoke(*words, f"{old}=?", "--no-such-option").stderr
-        assert f"note: {old} is called {new} in this command" in said
 
 
 def test_explain_without_a_word_lists_topics_that_are_all_explained():

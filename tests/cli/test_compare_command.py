@@ -226,7 +226,7 @@ def test_compare_at_thresholds_from_development(folder):
             "--out", where / f"{name}.json",
         )  # fmt: skip
         assert result.exit_code == 0, result.output
-    given = [word for n in ("unit0.02", "unit0.16") for word in ("--threshold-from", f"{n}={where / n}.json")]
+    given = [word for n in ("unit0.02", "unit0.16") for word in ("--system-threshold-from", f"{n}={where / n}.json")]
     (found,) = as_json("compare", where, "R", "A", "B", "-m", "range-fpr", *given)["comparisons"]
     eers = [json.loads((where / f"{n}.json").read_text())["measurements"][0] for n in ("unit0.02", "unit0.16")]
     assert [one["value"] for one in found["systems"]] == [one["false_positive_rate"] for one in eers]
@@ -236,15 +236,15 @@ def test_compare_at_thresholds_from_development(folder):
 def test_seeds_of_one_system(folder):
     where, _ = folder
     files = [where / f"unit0.{hop}.score" for hop in ("02", "04", "08", "16", "32")]
-    (found,) = as_json("compare", where, "R", *files, "--seeds")["seeds"]
+    (found,) = as_json("compare", where, "R", *files, "--one-system")["seeds"]
     values = [one["value"] for one in found["values"]]
     assert found["mean"] == pytest.approx(np.mean(values))
     assert found["standard_deviation"] == pytest.approx(np.std(values, ddof=1))
     assert found["joint"]["low"] <= found["test_set"]["low"] < found["mean"]
-    result = run("compare", where, "R", *files[:2], "--seeds")
+    result = run("compare", where, "R", *files[:2], "--one-system")
     assert result.exit_code == 0
     assert "2 seeds say little about training" in result.stdout
-    refused = run("compare", where, "R", *files, "--seeds", "--interval", "percentile")
+    refused = run("compare", where, "R", *files, "--one-system", "--interval", "percentile")
     assert "jackknife-t" in str(refused.exception)
 
 
@@ -254,10 +254,10 @@ def test_seeds_of_one_system(folder):
         ("compare", ["R", "A"], "at least two systems"),
         ("compare", ["R", "A", "A"], "given twice"),
         ("compare", ["R", "A", "B", "-m", "range-f1"], "threshold"),
-        ("compare", ["R", "A", "B", "-m", "range-f1", "--threshold", "0.3"], "NAME="),
-        ("compare", ["R", "A", "B", "-m", "range-f1", "--threshold", "unit0.02=x"], "no number"),
-        ("compare", ["R", "A", "B", "--threshold", "unit0.02=1"], "not taken at a threshold"),
-        ("compare", ["R", "A", "B", "--seeds", "--threshold", "unit0.02=1"], "leave --one-system out"),
+        ("compare", ["R", "A", "B", "-m", "range-f1", "--system-threshold", "0.3"], "NAME="),
+        ("compare", ["R", "A", "B", "-m", "range-f1", "--system-threshold", "unit0.02=x"], "no number"),
+        ("compare", ["R", "A", "B", "--system-threshold", "unit0.02=1"], "not taken at a threshold"),
+        ("compare", ["R", "A", "B", "--one-system", "--system-threshold", "unit0.02=1"], "leave --one-system out"),
         ("compare", ["R", "A", "B", "--interval", "bootstrap"], "percentile"),
         ("compare", ["R", "A", "B", "--cluster", "speaker"], "--metadata"),
         ("compare", ["R", "A", "B", "--confidence", "95"], "between 0 and 1"),

@@ -10,6 +10,7 @@ import pytest
 
 import spoofspan as ss
 from spoofspan.base.errors import NothingToMeasureError
+from spoofspan.cli.inputs import Inputs
 
 pytestmark = pytest.mark.quick
 
@@ -932,3 +933,10 @@ def test_a_point_coarser_than_the_hop_is_noted():
             assert "an easier task, not a better system" in str(measured)
     ranges = ss.Scores.from_ranges({"u1": [(0.0, 1.0, 0.5), (1.0, 2.0, 0.1)]}, higher="bonafide")
     assert ss.point_eer(one(RANGES["u1"]), ranges, 0.1).notes == ()
+
+
+def test_an_error_of_the_references_comes_before_one_of_the_scores(tmp_path):
+    (tmp_path / "ref.rttm").write_text("SPEAKER u1 1 0.0 banana <NA> <NA> spoof <NA> <NA>\n")
+    (tmp_path / "unit0.02.score").write_text("u1 0 0.1 banana\n" * 3)
+    with pytest.raises(ss.DataError, match=r"ref\.rttm:1"):
+        Inputs(str(tmp_path / "ref.rttm"), str(tmp_path / "unit0.02.score")).read()

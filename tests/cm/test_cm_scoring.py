@@ -127,7 +127,14 @@ def test_the_files_are_those_that_eval_reads(tmp_path):
     make_data(tmp_path / "data", train=10, dev=8)
     runner = CliRunner()
     sets = ["--train", f"partialspoof:{tmp_path}/data:train", "--dev", f"partialspoof:{tmp_path}/data:dev"]
-    changes = ["--set", "training.epochs=6", "--set", "training.batch_size=2", "--set", "training.halve_every=0"]
+    changes = [
+        "--change",
+        "training.epochs=6",
+        "--change",
+        "training.batch_size=2",
+        "--change",
+        "training.halve_every=0",
+    ]
     done = runner.invoke(
         app, ["cm", "train", "--preset", "baseline", *sets, *changes, "--out", f"{tmp_path}/base", "-q"]
     )

@@ -317,7 +317,13 @@ def test_a_finished_corpus_is_not_built_again(corpus):
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 def test_a_build_that_was_killed_goes_on_and_ends_with_the_same_bytes(corpus, tmp_path):
     out = tmp_path / "killed"
-    arguments = ["--utterances", "train=8,dev=4,eval=10", "--speakers", "train=2,dev=1,eval=2", "--official-labels"]
+    arguments = [
+        "--utterances-per-set",
+        "train=8,dev=4,eval=10",
+        "--speakers",
+        "train=2,dev=1,eval=2",
+        "--official-labels",
+    ]
     arguments += ["--channel", "none"]
     command = [sys.executable, "-c", "from spoofspan.cli import main; main()", "corpus", "build", str(out), *arguments]
     process = subprocess.Popen([*command, "--jobs", "2"], stdout=subprocess.PIPE)
@@ -460,7 +466,7 @@ def test_settings_survive_json():
 
 
 def test_the_command_says_what_it_built(corpus, tmp_path):
-    arguments = ["--source", corpus / "sources/list.csv", "--utterances", "dev=4,eval=6", "--jobs", "1"]
+    arguments = ["--source", corpus / "sources/list.csv", "--utterances-per-set", "dev=4,eval=6", "--jobs", "1"]
     result = run("build", tmp_path / "c", *arguments)
     assert result.exit_code == 0, (result.output, result.exception)
     assert "* held out: A08 in eval only" in result.stdout
@@ -476,9 +482,9 @@ def test_the_command_says_what_it_built(corpus, tmp_path):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--utterances", "train=many"],
-        ["--utterances", "train"],
-        ["--utterances", "train=1,train=2"],
+        ["--utterances-per-set", "train=many"],
+        ["--utterances-per-set", "train"],
+        ["--utterances-per-set", "train=1,train=2"],
         ["--held-out", "none", "--held-out", "A01"],
         ["--held-out", "A09"],
         ["--jobs", "0"],

@@ -167,7 +167,7 @@ def test_the_noise_is_that_of_the_utterance_alone(speech, tmp_path):
     [
         (["--attack", "builtin:lpc"], "no vocoder is called 'builtin:lpc'"),
         (["--attack", "builtin:all", "--held-out", "wavenet"], "no such attack"),
-        (["--attack", "builtin:all", "--utterances", "eval=100000"], "ask for fewer"),
+        (["--attack", "builtin:all", "--utterances-per-set", "eval=100000"], "ask for fewer"),
         (["--attack", "builtin:griffin-lim", "--speakers", "train=50"], "speakers are not enough"),
     ],
 )

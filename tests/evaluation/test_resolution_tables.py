@@ -278,7 +278,7 @@ def test_sets_must_have_the_same_systems_columns_and_rules(table, corpus):
     with pytest.raises(ss.UsageError, match="640ms only in one of them"):
         check_alike({"dev": table, "eval": fewer})
     other = ss.resolution_table(corpus.references, {0.02: corpus.systems[0.02]}, [0.02])
-    with pytest.raises(ss.UsageError, match="different columns"):
+    with pytest.raises(ss.UsageError, match="different columns; measure both"):
         check_alike({"dev": fewer, "eval": other})
     held = ss.resolution_table(corpus.references, {0.02: corpus.systems[0.02]}, table.resolutions, uncovered="hold")
     with pytest.raises(ss.UsageError, match="different rules"):

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from command_line import run
 from drawn_corpora import corpora
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
@@ -665,3 +666,17 @@ def test_one_signature_has_one_number(two, corpus, measure):
     assert (one.signature == other.signature) is (one.signature.comparable == other.signature.comparable)
     if one.signature == other.signature:
         assert one.exact_value == other.exact_value
+
+
+def test_eval_hashes_scores_once(tmp_path, monkeypatch, capsys):
+    (tmp_path / "ref.rttm").write_text(
+        "SPEAKER u1 1 0.00 0.01 <NA> <NA> bonafide <NA> <NA>\nSPEAKER u1 1 0.01 0.02 <NA> <NA> spoof <NA> <NA>\n"
+    )
+    (tmp_path / "unit0.01.score").write_text("u1 0 0.9 -0.9\nu1 1 0.1 -0.1\nu1 2 0.2 -0.2\n")
+    hashed = []
+    add = signature.ScoresHash.add
+    monkeypatch.setattr(signature.ScoresHash, "add", lambda self, some: hashed.append(some) or add(self, some))
+    code, said = run(["eval", tmp_path / "ref.rttm", tmp_path / "unit0.01.score", "--format", "json"], capsys)
+    assert (code, len(hashed)) == (0, 1)
+    built = ss.Scores.from_frames({"u1": [-0.9, -0.1, -0.2]}, hop=0.01, higher="spoof")
+    assert f'"scores:{signature.scores_hash(built)}"' in said.out

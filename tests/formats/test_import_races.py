@@ -118,6 +118,6 @@ def test_two_threads_import_arrow_at_once() -> None:
 def test_no_thread_of_ours_imports_anything(corpus: Path, name: str) -> None:
     """Not even what a lock would make safe: eval imports in one thread, and computes in several."""
     arguments = ["eval", str(corpus / "ref.rttm"), str(corpus / name), "--hop", "0.02", "-m", "range-eer"]
-    done = child(IN_THREADS, *arguments, "--confidence", "0.95", "--replicates", "40", SPOOFSPAN_THREADS="4")
+    done = child(IN_THREADS, *arguments, "--confidence", "0.95", "--replicates", "40", "--workers", "4")
     assert done.returncode == 0, done.stderr
     assert "imported by threads: []" in done.stderr

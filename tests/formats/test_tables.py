@@ -453,7 +453,7 @@ def test_a_polarity_that_contradicts_the_file_is_refused(name: str) -> None:
 def test_a_hop_that_contradicts_the_file_is_refused(name: str) -> None:
     data = written(SCORE_FORMATS[name], SCORES["frames of float32"])
     SCORE_FORMATS[name].read([source(data)], ReadOptions(hop=0.02))
-    with pytest.raises(UsageError, match=r"its hop is 0\.02 s, hop=0\.04 contradicts it"):
+    with pytest.raises(UsageError, match=r"its hop is 0\.02 s, hop=0\.04 contradicts it; leave hop= out"):
         SCORE_FORMATS[name].read([source(data)], ReadOptions(hop=0.04))
 
 
@@ -582,7 +582,7 @@ MALFORMED_SCORES: list[tuple[str, str, str]] = [
     ("hop 0", "utterance,frame,score,hop\nu1,0,1,0\n", "hop must be positive, not 0"),
     ("some hops", "utterance,frame,score,hop\nu1,0,1,0.02\nu1,1,1,\n", "s.csv:3, utterance 'u1': hop is missing"),
     ("two windows", "utterance,frame,score,window\nu1,0,1,0.02\nu2,0,1,0.04\n", "several windows"),
-    ("two polarities", "utterance,frame,score,higher\nu1,0,1,spoof\nu2,0,1,bonafide\n", "it says both that high"),
+    ("two polarities", "utterance,frame,score,higher\nu1,0,1,spoof\nu2,0,1,bonafide\n", "; write it again"),
     ("a third polarity", "utterance,frame,score,higher\nu1,0,1,fake\n", "high scores mean 'fake'"),
     (
         "some polarities",

@@ -194,7 +194,15 @@ def test_workers_end_with_a_parent_that_is_killed(command, files):
     many = [word for ms in range(1, 60) for word in ("-m", f"point-eer@{ms}ms")]
     arguments = {
         "eval": ["eval", files / "r.parquet", files / "s.parquet", *many, "--jobs", "2"],
-        "corpus": ["corpus", "build", files / "corpus", "--utterances", "train=400,dev=40,eval=400", "--jobs", "2"],
+        "corpus": [
+            "corpus",
+            "build",
+            files / "corpus",
+            "--utterances-per-set",
+            "train=400,dev=40,eval=400",
+            "--jobs",
+            "2",
+        ],
     }
     parent = started(*arguments[command])
     try:

@@ -274,17 +274,17 @@ def test_against_and_families_from_the_command_line(folder):
     assert {one["second"] for one in found["differences"]} == {"unit0.16"}
     both = as_json(folder, *files, "-m", "range-eer", "-m", "range-auc", "--one-family")["comparisons"]
     assert [one["compared"] for one in both] == [12, 12]
-    for words in (["--against", "unit0.5"], ["--seeds", "--against", "best"], ["--seeds", "--one-family"]):
+    for words in (["--against", "unit0.5"], ["--one-system", "--against", "best"], ["--one-system", "--one-family"]):
         assert isinstance(run(folder, *files, *words).exception, ss.UsageError)
 
 
 def test_seeds_of_one_system_have_components(folder):
     files = [folder / f"seed-{seed}" / "scores_20ms.parquet" for seed in (1, 10, 100)]
-    content = json.loads(run(folder, *files, "--seeds", "--format", "json").stdout)
+    content = json.loads(run(folder, *files, "--one-system", "--format", "json").stdout)
     jsonschema.Draft202012Validator(SCHEMAS["comparison.json"], registry=REGISTRY).validate(content)
     (found,) = content["seeds"]
     assert found["joint"]["low"] < found["test_set"]["low"] < found["mean"] < found["test_set"]["high"]
     assert set(found["components"]) == {"test_set", "seed", "interaction"}
-    text = run(folder, *files, "--seeds").stdout
+    text = run(folder, *files, "--one-system").stdout
     assert "mean, other seeds too" in text
     assert "standard deviations of one value (points): test set" in text

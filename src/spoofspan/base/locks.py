@@ -3,6 +3,9 @@
 A lock belongs to an open file (``flock``; ``LockFile`` on Windows). A process that was killed holds none, so what it
 left behind can be told from what is in use, and it blocks nobody. Ids of processes are not written down: they come
 again. Without file locks (some network file systems), everything works except detecting stale files.
+
+The file that is locked is the one that is written, and nothing else is left beside it. The package ``filelock`` locks a
+second file and leaves it there: it would stand for :func:`_lock` and half of :func:`_take`, 30 lines.
 """
 
 from __future__ import annotations

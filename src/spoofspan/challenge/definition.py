@@ -62,7 +62,9 @@ class Phase:
     def __post_init__(self) -> None:
         plain_name(self.name, "the phase")
         if self.start is not None and self.end is not None and self.start >= self.end:
-            raise UsageError(f"the phase {self.name!r} ends ({self.end}) before it starts ({self.start})")
+            raise UsageError(
+                f"the phase {self.name!r} ends ({self.end}) before it starts ({self.start}); correct one of the two"
+            )
 
     @classmethod
     def parse(cls, text: str) -> Phase:

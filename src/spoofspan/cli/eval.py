@@ -12,7 +12,6 @@ import typer
 
 from spoofspan.base.errors import UsageError, reason_of
 from spoofspan.base.progress import progress
-from spoofspan.base.threads import meanwhile
 from spoofspan.cli import options as o
 from spoofspan.cli.algorithm import AlgorithmOptions, takes_algorithm
 from spoofspan.cli.benchmark_options import takes_benchmark
@@ -132,7 +131,6 @@ def eval_(
 
       spoofspan eval --benchmark av-deepfake1m val_metadata.json prediction.json
     """
-    from spoofspan.base.freed_memory import give_back_memory
     from spoofspan.evaluation.corpus import CorpusInMemory, read_eer_threshold
     from spoofspan.evaluation.plan import EvaluationOptions
     from spoofspan.report.results import render
@@ -170,13 +168,12 @@ def eval_(
         elif jobs not in (None, 1) or proposals.streams(inputs, stream):
             more.refuse_stream()
             if not (quiet or stream or inputs.dataset or inputs.too_large()):
-                o.say(["the files fit into memory, where threads read them; without --jobs this is often faster"])
+                o.say(["the files fit into memory; without --jobs this is often faster"])
             corpus = open_files.enter_context(inputs.sharded(jobs))
         else:
             given = more.utterance_scores
             utterances = None if given is None else more.read_scores(given)
             corpus = CorpusInMemory(*proposals.read(inputs), utterances, more.read_boundaries(inputs))
-        hashed = open_files.enter_context(meanwhile(corpus.hash_scores))
         options = EvaluationOptions(
             convention, eer_rule, threshold, cast("ScoresAre | None", scores_are), more.read_asv(truth), rules=rules
         )
@@ -201,8 +198,6 @@ def eval_(
             at = corpus.range_operating_point(evaluation, options, threshold if of_ranges else None)
             errors = corpus.errors_by_utterance(at, options, own_eer=own_eer)
         with progress("signing"):
-            hashed()
-            give_back_memory()  # 15 MB of what measured 12 million frames
             text = render(
                 evaluation, output.value, breakdowns, crossed, full_signature=full_signature, benchmark=benchmark
             )
@@ -241,7 +236,7 @@ def _check_own_eer(per_utterance: Path | None, eer_rule: str | None, convention:
     from spoofspan.measures.per_utterance import check_own_rule
 
     if per_utterance is None:
-        raise UsageError("--own-eer goes with --per-utterance")
+        raise UsageError("--own-eer goes with --per-utterance FILE; give both")
     check_own_rule(eer_rule or rules_for("range", convention, {})[1])
 
 

@@ -13,7 +13,6 @@ from typing import Any
 from typer.core import TyperCommand
 
 from spoofspan.cli.plain_values import with_plain_values
-from spoofspan.cli.renamed import in_present_words
 from spoofspan.cli.typed_words import refuse_mistyped
 
 IN_FULL = "--help-all"
@@ -49,10 +48,10 @@ class HelpCommand(TyperCommand):
     _in_full = False
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Understand --help-all, which every command has, and old names of flags."""
+        """Understand --help-all, which every command has."""
         self._in_full = IN_FULL in args
         ctx.allow_extra_args = True  # they are refused here, where the remedy is known
-        typed = ["--help"] if self._in_full else in_present_words(ctx, args)
+        typed = ["--help"] if self._in_full else args
         if not ctx.resilient_parsing:
             refuse_mistyped(self, ctx, typed)
         extra = super().parse_args(ctx, typed)

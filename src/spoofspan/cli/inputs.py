@@ -63,9 +63,6 @@ class Inputs:
 
     def read_known(self, *, wanted: bool = False) -> tuple[References, Scores | None]:
         """Read the references, and the scores if they are given or ``wanted``."""
-        from spoofspan.base.freed_memory import keep_little_memory
-
-        keep_little_memory()
         if self.dataset is not None:
             return self._read_dataset(wanted)
         where = self._files(wanted)[0]

@@ -21,8 +21,7 @@ from spoofspan.base import progress
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
 from spoofspan.cli.completion import Names, among
-from spoofspan.data.rule import Rule
-from spoofspan.data.rules import CONVENTIONS, RULES
+from spoofspan.data.rules import CONVENTIONS, RULES, Rule
 from spoofspan.data.scores import Higher
 
 if TYPE_CHECKING:

@@ -258,7 +258,10 @@ def _meant(
         for number in range(count):
             own = name if count == 1 else f"{name}_ch{number}"
             if own in sounds or (count > 1 and own in found):
-                raise DataError(f"{sound.name}: its channel {number} would be called {own!r}, as another recording is")
+                raise DataError(
+                    f"{sound.name}: its channel {number} would be called {own!r}, as another recording is; "
+                    "rename one of the files"
+                )
             sounds[own] = sound if count == 1 else replace(sound, channel=str(number))
     return sounds
 

@@ -153,9 +153,6 @@ class Corpus(ABC):
     def cross(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> CrossedBreakdown:
         """A measure by one or two columns of metadata, with a comma between them."""
 
-    def hash_scores(self) -> None:  # noqa: B027 - nothing is left to do for most
-        """Hash the scores, which every signature needs; a corpus that comes in shards was hashed on its way."""
-
     def evaluate(
         self, measures: Sequence[str | Measure], options: EvaluationOptions, on_undefined: OnUndefined | None = None
     ) -> Evaluation:
@@ -230,11 +227,6 @@ class CorpusInMemory(Corpus):
     def higher(self) -> Higher:
         """What high scores mean."""
         return self.scores.higher
-
-    def hash_scores(self) -> None:
-        """Hash the scores, which every signature needs."""
-        if isinstance(self.system, Scores):
-            _ = self._inputs.scores_hash
 
     def default_measures(self, convention: str) -> list[str]:
         """What is measured if nothing is asked for."""

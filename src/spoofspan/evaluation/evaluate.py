@@ -16,7 +16,6 @@ import numpy as np
 
 from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, reason_of
 from spoofspan.base.numbers import shortest_text
-from spoofspan.base.threads import use_threads
 from spoofspan.base.times import SECOND, milliseconds
 from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments, rules_for
@@ -133,7 +132,6 @@ def range_eer(
     convention: str = "default",
     eer_rule: str | None = None,
     undefined: Undefined = "raise",
-    threads: int | None = None,
     **rules: Unpack[RuleArguments],
 ) -> Measurement:
     """Measure the range-based EER (Eqs. 3 to 7), exactly.
@@ -149,9 +147,6 @@ def range_eer(
         ``bucketed(...)``.
     undefined
         ``"nan"`` gives NaN where there is no EER (one class only) instead of an error.
-    threads
-        How many threads compute; the number is the same. Without it, what ``SPOOFSPAN_THREADS`` says, or else one;
-        on free-threaded Python as many as there are cores, up to four.
     **rules
         Rules that override those of the convention (``docs/rules.md``).
 
@@ -174,8 +169,7 @@ def range_eer(
     (0.25, 'spoof iff score < 0.2')
     """
     options = EvaluationOptions(convention, eer_rule, rules=rules)
-    with use_threads(threads):
-        return measure_scores(Inputs(references, scores), options.plan_for(Measure("range-eer"), scores), undefined)
+    return measure_scores(Inputs(references, scores), options.plan_for(Measure("range-eer"), scores), undefined)
 
 
 def point_eer(
@@ -186,7 +180,6 @@ def point_eer(
     convention: str = "default",
     eer_rule: str | None = None,
     undefined: Undefined = "raise",
-    threads: int | None = None,
     **rules: Unpack[RuleArguments],
 ) -> Measurement:
     """Measure the point-based EER (Eqs. 1 to 4) at a resolution.
@@ -197,7 +190,7 @@ def point_eer(
         Reference labels and system scores.
     resolution
         The length of a point in seconds. Coarser than the scores' hop, it is an easier task, and the result says so.
-    convention, eer_rule, undefined, threads, **rules
+    convention, eer_rule, undefined, **rules
         As in :func:`range_eer`.
 
     Returns
@@ -214,8 +207,7 @@ def point_eer(
     """
     measure = Measure("point-eer", check_resolution(resolution))
     options = EvaluationOptions(convention, eer_rule, rules=rules)
-    with use_threads(threads):
-        return measure_scores(Inputs(references, scores), options.plan_for(measure, scores), undefined)
+    return measure_scores(Inputs(references, scores), options.plan_for(measure, scores), undefined)
 
 
 def utterance_eer(
@@ -447,7 +439,6 @@ def evaluate(
     merge_gap: float = 0.0,
     confidence: float | None = None,
     resampling: Resampling | None = None,
-    threads: int | None = None,
     **rules: Unpack[RuleArguments],
 ) -> Evaluation:
     """Measure several things of a corpus in memory, by the names of the measures.
@@ -462,7 +453,7 @@ def evaluate(
         A name or several (``"range-f1"``, ``"point-eer@20ms"``, ``"event-ap@iou=0.5"``; ``docs/measures.md`` has all of
         them). Without it, what ``spoofspan eval`` measures: the range EER, and the point EER at the hop and the
         utterance EER if they have a value.
-    convention, eer_rule, threads, **rules
+    convention, eer_rule, **rules
         As in :func:`range_eer`.
     threshold
         Where measures at a threshold (``range-f1``) are taken, and proposals are made of scores; without it, where the
@@ -522,11 +513,10 @@ def evaluate(
         rules=rules,
     )
     corpus = CorpusInMemory(references, scores, utterance_scores, boundary_scores)
-    with use_threads(threads):
-        options.refuse_unused_threshold(measures or corpus.default_measures(convention))
-        if measures is None:
-            return corpus.evaluate_defaults(options, on_undefined or warn_left_out)
-        return corpus.evaluate([measures] if isinstance(measures, str) else measures, options, on_undefined)
+    options.refuse_unused_threshold(measures or corpus.default_measures(convention))
+    if measures is None:
+        return corpus.evaluate_defaults(options, on_undefined or warn_left_out)
+    return corpus.evaluate([measures] if isinstance(measures, str) else measures, options, on_undefined)
 
 
 def resampling_at(confidence: float | None, resampling: Resampling | None) -> Resampling | None:

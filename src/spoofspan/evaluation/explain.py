@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 
 from spoofspan.base.errors import UsageError
-from spoofspan.data.rule import Rule
-from spoofspan.data.rules import CONVENTIONS, RULES
+from spoofspan.data.rules import CONVENTIONS, RULES, Rule
 from spoofspan.evaluation.signature_text import explain_signature, is_signature
 from spoofspan.evaluation.synonyms import SYNONYMS, synonym
 from spoofspan.measures.catalogue import ALIASES, BASES, EVENT, EVENT_KINDS, KINDS, PAPER, SYMBOLS, Kind

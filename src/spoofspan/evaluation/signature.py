@@ -35,7 +35,6 @@ from spoofspan.base.columns import (
 )
 from spoofspan.base.hashing import ContentHash, utterances_hash
 from spoofspan.base.numbers import shortest_text
-from spoofspan.base.threads import in_order
 from spoofspan.base.times import Int64
 from spoofspan.data.references import References
 from spoofspan.data.rules import RULES, RULES_VERSION, Rules
@@ -164,7 +163,7 @@ class ScoresHash:
 
         turned = np.subtract if scores.higher == "spoof" else np.add
 
-        def runs(span: tuple[int, int]) -> dict[str, npt.NDArray[Any]]:
+        for span in blocks(rows, np.zeros_like(rows), _ROWS, 1):
             some = scores.take(order[slice(*span)])
             # no negative zero comes out of either
             values = turned(0.0, some.values, dtype=np.float64)
@@ -177,11 +176,7 @@ class ScoresHash:
             else:
                 first, columns = _frame_runs(some, hop, values)
             kept = values[first] if isinstance(first, slice) else values.take(first)  # a third faster
-            return columns | {"scores": kept.astype("<f8", copy=False)}
-
-        # while some are hashed here, the next are made elsewhere
-        spans = blocks(rows, np.zeros_like(rows), _ROWS, 1)
-        for columns in in_order(runs, spans, unasked=2, caller_works=True):
+            columns["scores"] = kept.astype("<f8", copy=False)
             for name, column in columns.items():
                 hashed.add(name, column)
 

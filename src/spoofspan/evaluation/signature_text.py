@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
 from spoofspan.base.errors import UsageError
-from spoofspan.data.rule import top_k
-from spoofspan.data.rules import RULES, RULES_VERSION
+from spoofspan.data.rules import RULES, RULES_VERSION, top_k
 from spoofspan.measures.eer_rules import check_eer_rule
 from spoofspan.measures.measure import Measure
 

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.errors import DataError
-from spoofspan.base.threads import ALL_CORES, in_order
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.sources import MOST_BYTES_PER_LINE, Source
 
@@ -108,7 +107,7 @@ def plain_table(source: Source, widths: Sequence[int], types: Mapping[int, Any])
 
     try:
         tables = []
-        for table in in_order(parsed, line_blocks(source, BLOCK_BYTES), unasked=ALL_CORES):
+        for table in map(parsed, line_blocks(source, BLOCK_BYTES)):
             if table is None:
                 return None
             tables.append(table)

@@ -372,7 +372,7 @@ def read_wave(path: Path) -> tuple[Float64, float]:
                 raise UsageError(f"{path}: samples of {8 * file.bytes} bits are not read; convert it to 16 bits")
             blocks = [block[:, 0] for block in file.blocks("float64")]
     except (OSError, EOFError, wave.Error) as error:
-        raise UsageError(f"{path}: cannot be read as a WAV file ({error})") from None
+        raise UsageError(f"{path}: cannot be read as a WAV file ({error}); convert it to WAV with 16 bits") from None
     return np.concatenate([np.zeros(0), *blocks]), float(file.rate)
 
 

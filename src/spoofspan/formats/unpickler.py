@@ -27,6 +27,9 @@ The last line is ``end``, or ``refused``, ``broken`` or ``unfit`` with the reaso
 Two bounds hold on every system, also where it cannot limit the memory of a process: what is held at once (the bytes
 read, and ``STEP`` bytes for each opcode and each entry of the memo) may not exceed the memory limit; what is written
 may not exceed ``FACTOR`` times the bytes of the file by more than ``ALLOWANCE``.
+
+``pickle.Unpickler``, the documented one in C, has ``find_class`` alone to override: it would neither count opcodes, nor
+notice a key that occurs twice, nor write a list that is larger than memory.
 """
 
 from __future__ import annotations

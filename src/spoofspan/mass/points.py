@@ -37,7 +37,6 @@ from spoofspan.base.columns import (
     utterance_of_rows,
 )
 from spoofspan.base.errors import UsageError, refuse
-from spoofspan.base.threads import rows_for_threads
 from spoofspan.base.times import LONGEST, Int64, duration_ns, grid_edges
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels, References, durations_of
 from spoofspan.data.rules import Rules, Touched
@@ -108,7 +107,6 @@ class PointPart(TimedPart):
             rows, most = np.maximum(points, rows), ROWS_PER_BLOCK
         # both the time to lay over and the weighted points must fit into int64
         heavy = points if self.weights is None else points * self.weights
-        most = rows_for_threads(most, int(rows.sum()), 8 if self.points_per_frame else 2)
         return blocks(rows, np.maximum(self.labelling.extents, heavy), most, NS_PER_BLOCK)
 
     def utterance_block(self, first: int, last: int) -> UtteranceBlock:

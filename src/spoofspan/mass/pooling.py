@@ -15,7 +15,7 @@ import numpy as np
 from spoofspan.base.columns import offsets_of, rows_from, utterance_of_rows
 from spoofspan.base.errors import UsageError, refuse
 from spoofspan.base.times import Int64
-from spoofspan.data.rule import top_k
+from spoofspan.data.rules import top_k
 from spoofspan.data.scores import Higher, Scores, Values
 from spoofspan.mass.exact_sums import group_means, group_quotients
 from spoofspan.mass.score_runs import ScoreRuns

@@ -32,7 +32,6 @@ from spoofspan.base.columns import (
 )
 from spoofspan.base.errors import NothingToMeasureError, Problems, refuse
 from spoofspan.base.other_ids import id_remedy
-from spoofspan.base.threads import rows_for_threads
 from spoofspan.base.times import Int64, seconds_text
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels, References
 from spoofspan.data.rules import Rules, Touched, note_touched
@@ -183,9 +182,7 @@ class RangePart(TimedPart):
         time = self.labelling.extents if self.weights is None else self.labelling.extents * self.weights
         counts = np.diff(self.runs.offsets)
         light = isinstance(self.runs, FrameRuns) and self.weights is None
-        rows, times_as_many = (FRAMES_PER_BLOCK, 8) if light else (ROWS_PER_BLOCK, 4)
-        most = rows_for_threads(rows, int(counts.sum()), times_as_many)
-        return blocks(counts, time, most, NS_PER_BLOCK)
+        return blocks(counts, time, FRAMES_PER_BLOCK if light else ROWS_PER_BLOCK, NS_PER_BLOCK)
 
     def utterance_block(self, first: int, last: int) -> UtteranceBlock:
         """Lay labels and scores of some utterances over each other; each row is known to belong to one of them."""

@@ -29,12 +29,12 @@ block by block: :mod:`spoofspan.mass.ranges` for ranges, :mod:`spoofspan.mass.po
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from operator import methodcaller
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +42,6 @@ import numpy.typing as npt
 from spoofspan.base.bits import Bits
 from spoofspan.base.columns import Flags, no_rows
 from spoofspan.base.errors import UsageError
-from spoofspan.base.threads import in_order
 from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
 from spoofspan.data.scores import Higher, Values
@@ -56,20 +55,8 @@ FRAMES_PER_BLOCK = 1 << 19
 # A block's sums must fit into int64.
 NS_PER_BLOCK = 2**62
 
-Result = TypeVar("Result")
 # Scores, and the bona fide and spoofed amount under each.
 Columns = tuple[Values, Int64, Int64]
-
-
-@runtime_checkable
-class PartInSpans(Protocol):
-    """A part of a mass whose blocks can be computed one apart from the other."""
-
-    def spans(self) -> Iterator[tuple[int, int]]:
-        """What makes up each block."""
-
-    def block(self, first: int, last: int) -> MassBlock:
-        """Compute the block of a span."""
 
 
 class MassPart(Protocol):
@@ -94,13 +81,6 @@ class MassPart(Protocol):
 
     def weigh(self, weights: Int64) -> MassPart:
         """Count each utterance ``weights`` times."""
-
-
-def block_makers(part: MassPart) -> Iterator[Callable[[], MassBlock]]:
-    """What computes each block of a part, in any thread."""
-    if isinstance(part, PartInSpans):
-        return (partial(part.block, *span) for span in part.spans())
-    return (partial(copy, block) for block in part.blocks())
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,13 +155,9 @@ class ScoreMass:
 
     def blocks(self) -> Iterator[MassBlock]:
         """Iterate piece by piece; nothing larger than a piece is held."""
-        return self.each(lambda block: block)
-
-    def each(self, work: Callable[[MassBlock], Result]) -> Iterator[Result]:
-        """What work makes of each block, in order; blocks are computed and worked on by several threads."""
         dtype = self.dtype
         for part in self.parts:
-            yield from in_order(lambda make: work(make().as_type(dtype)), block_makers(part))
+            yield from map(methodcaller("as_type", dtype), part.blocks())  # keeps no block while the next is made
 
     def sample(self, size: int) -> Columns:
         """About ``size`` rows, spread over all utterances, for a guess at where the curve lies."""

@@ -133,7 +133,7 @@ def _from_guess(mass: ScoreMass) -> tuple[Totals, Step] | None:
     below, tied = (0, 0), dict.fromkeys(ends, (0, 0))
     inside: list[Columns] = []
     rows = gathered = above = 0
-    for part in mass.each(partial(_split, ends)):
+    for part in map(partial(_split, ends), mass.blocks()):
         sums.add_sums(part.sums)
         below = _add(below, part.below)
         tied = {end: _add(amounts, part.tied.get(end, (0, 0))) for end, amounts in tied.items()}

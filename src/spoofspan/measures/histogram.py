@@ -12,7 +12,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -20,18 +19,16 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UsageError
-from spoofspan.base.threads import in_order
 from spoofspan.base.times import exact_sum
 from spoofspan.data.references import BONA_FIDE, SPOOF
 from spoofspan.data.scores import Values
-from spoofspan.mass.score_mass import FRAMES_PER_BLOCK, MassBlock, ScoreMass, block_makers
+from spoofspan.mass.score_mass import MassBlock, ScoreMass
 from spoofspan.measures.fine_bins import FineBins, SubBin
 
 BITS_PER_PASS = 16
 BINS = 1 << BITS_PER_PASS
 # So many scores are counted at once: counting costs as much per call as for a few hundred thousand of them.
 ROWS_COUNTED = 1 << 20
-BLOCKS_COUNTED = ROWS_COUNTED // FRAMES_PER_BLOCK
 # Sums that could pass 2**62 hand what is above these bits over to their carry.
 CARRIED_BITS = 60
 
@@ -421,21 +418,12 @@ class RemotePart(Protocol):
 
 def fill(histogram: Histogram, mass: ScoreMass) -> Histogram:
     """Count a mass: one pass."""
-
-    def count(makers: Sequence[Callable[[], MassBlock]]) -> Histogram:
-        counted = histogram.emptied()
-        for make in makers:
-            counted.add(make().as_type(histogram.dtype))
-        return counted
-
     for part in mass.parts:
         if isinstance(part, RemotePart):
             histogram.merge(part.counted(histogram.emptied()))
-            continue
-        makers = block_makers(part)
-        # several at a time: adding up two histograms costs as much as to count a tenth of a block
-        for counted in in_order(count, iter(lambda: list(islice(makers, BLOCKS_COUNTED)), [])):  # noqa: B023
-            histogram.merge(counted)
+        else:
+            for block in part.blocks():
+                histogram.add(block.as_type(histogram.dtype))
     return histogram
 
 

@@ -214,7 +214,7 @@ def totals(mass: ScoreMass) -> Totals:
     """Sum a mass, once."""
     if mass not in _TOTALS:
         sums = RunningTotals(mass)
-        for found in mass.each(sums_of):
+        for found in map(sums_of, mass.blocks()):
             sums.add_sums(found)
         _TOTALS[mass] = sums.totals()
     return _TOTALS[mass]
@@ -263,11 +263,9 @@ def point_at(mass: ScoreMass, threshold: float) -> OperatingPoint:
     sums = RunningTotals(mass)
     called = [0, 0]
 
-    def count(block: MassBlock) -> tuple[BlockSums, tuple[int, int]]:
-        return sums_of(block), block.sums(called_spoof(block.scores, threshold, mass.higher))
-
-    for found, below in mass.each(count):
-        sums.add_sums(found)
+    for block in mass.blocks():
+        sums.add_sums(sums_of(block))
+        below = block.sums(called_spoof(block.scores, threshold, mass.higher))
         called = [called[0] + below[0], called[1] + below[1]]
     return sums.totals().point(mirrored(threshold, mass.higher), called[0], called[1])
 

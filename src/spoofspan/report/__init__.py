@@ -7,7 +7,7 @@
     names.py               measures as people say them
     results.py             evaluations, crossed breakdowns and checks as tables; errors by utterance as files
     verdicts.py            comparisons, ranks, seeds, groups and sizes of test sets as tables
-    resolutions.py         the paper's Tables 3 and 4; resolutions_latex.py typesets them
+    resolutions.py         the paper's Tables 3 and 4
     published.py           published numbers beside one's own
     domains_table.py, calibration_table.py, benchmark_tables.py    tables of one command each
     palette.py             the colours of pages and figures

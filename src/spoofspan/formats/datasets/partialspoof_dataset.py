@@ -93,7 +93,10 @@ class Dataset:
     def by_utterance(self, column: Column) -> dict[str, str | None]:
         """The speaker, the attack (None: bona fide or not named) or the label of each utterance."""
         if self.protocol is None:
-            raise DataError(f"{self.spec}: no protocol was found, so the {column} of an utterance is not known")
+            raise DataError(
+                f"{self.spec}: no protocol was found, so the {column} of an utterance is not known; "
+                "put the protocol of the set into the folder, as PartialSpoof has it"
+            )
         values: Iterable[str | None] = getattr(self.protocol, column)
         return dict(zip(self.protocol.utterance, values, strict=True))
 
@@ -118,7 +121,9 @@ class Dataset:
             )
         chosen = [paths for one, paths in found.items() if hop is None or abs(one - hop) < 1e-9]
         if not chosen:
-            raise UsageError(f"there are no scores of {self.subset!r} at {hop:g} s, only at {known}")
+            raise UsageError(
+                f"there are no scores of {self.subset!r} at {hop:g} s, only at {known}; give another hop= (--hop)"
+            )
         if len(chosen[0]) > 1:
             listed = "".join(f"\n  {path}" for path in chosen[0])
             raise UsageError(f"several score files have the same hop; give one of them by its name:{listed}")

@@ -222,7 +222,10 @@ def _frame_times(columns: PartColumns, groups: Groups, options: ReadOptions) -> 
             raise UsageError(f"{name}: nothing says how far its frames are apart; give hop= in seconds")
         hops = np.full(len(groups.ids), float(known))
     if options.hop is not None and bool((np.abs(hops - options.hop) * SECOND > 0.5).any()):
-        raise UsageError(f"{name}: it says that its hop is {hops.max():g} s, hop={options.hop:g} contradicts it")
+        raise UsageError(
+            f"{name}: it says that its hop is {hops.max():g} s, hop={options.hop:g} contradicts it; leave "
+            "hop= out, or write the file again if it is wrong"
+        )
     origins = _one_per_utterance(columns, groups, "origin")
     if origins is None:
         origins = np.full(len(groups.ids), _number(name, metadata, "start") or 0.0)
@@ -288,7 +291,10 @@ def _polarity(columns: PartColumns, options: ReadOptions) -> Higher:
         if word not in ("bonafide", "spoof"):
             raise DataError(f"{name}: it says that high scores mean {word!r}; that must be 'bonafide' or 'spoof'")
     if len(set(said)) > 1:
-        raise DataError(f"{name}: it says both that high scores mean bona fide and that they mean spoof")
+        raise DataError(
+            f"{name}: it says both that high scores mean bona fide and that they mean spoof; "
+            "write it again with one of them"
+        )
     if options.higher is not None and options.higher not in (said or [options.higher]):
         raise UsageError(
             f"{name}: it says that high scores mean {said[0]}, higher={options.higher!r} contradicts it; leave "

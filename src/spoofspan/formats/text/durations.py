@@ -102,6 +102,8 @@ def _lines(found: Sequence[Source], problems: Problems) -> Iterator[tuple[str, s
 def reco2dur_lines(references: References) -> Iterator[bytes]:
     """Write durations as a reco2dur file, exactly."""
     if references.durations is None:
-        raise UsageError("these references have no durations to write")
+        raise UsageError(
+            "these references have no durations to write; read them with durations=, or leave --durations-out out"
+        )
     for utterance, ns in zip(references.utterances, references.durations.tolist(), strict=True):
         yield f"{utterance} {time_text(ns)}\n".encode()

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import offsets_of, utterance_of_rows
-from spoofspan.base.threads import ALL_CORES, in_order
 from spoofspan.base.times import Float64
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.line_blocks import line_blocks
@@ -26,7 +25,6 @@ from spoofspan.formats.text.fixed_decimals import fixed_lines
 from spoofspan.formats.text.lines import first_lines
 
 Int32 = npt.NDArray[np.int32]
-# Calls on 0.5 MB are so short that threads lose as much at Python's lock as they gain.
 BLOCK_BYTES = 1 << 21
 LINES_PER_PIECE = 1 << 16
 
@@ -155,7 +153,7 @@ def _blocks(source: Source, separator: str, width: int, column: int) -> Iterator
         return [_block(*batch.columns) for batch in found.to_batches()]
 
     try:
-        for found in in_order(parsed, line_blocks(source, BLOCK_BYTES), unasked=ALL_CORES):
+        for found in map(parsed, line_blocks(source, BLOCK_BYTES)):
             yield from found
     except pa.ArrowMemoryError:
         raise
@@ -164,7 +162,7 @@ def _blocks(source: Source, separator: str, width: int, column: int) -> Iterator
 
 
 def _block(id_column: Any, frame_column: Any, value_column: Any) -> _Block:
-    """Find the runs, and check as much as can be checked here, in a thread of its own."""
+    """Find the runs, and check as much as can be checked here."""
     frames, values = flat_array(frame_column), flat_array(value_column)
     if np.isnan(values.min()):
         raise IrregularError
