@@ -8,7 +8,6 @@ from typing import Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.eval_inputs import read_truth
 from spoofspan.cli.inputs import looks_like
 from spoofspan.cli.system_inputs import Systems, named_files, takes_each_system
 
@@ -71,7 +70,7 @@ def _read_set(systems: Systems) -> tuple[Any, dict[str, Any]]:
     if not files or not all("utterance scores" in one and "scores" not in one for one in known):
         return systems.read_each(fewest=1)
     column = systems.typed.column
-    return read_truth(replace(systems.typed, column=None)), {
+    return replace(systems.typed, column=None).read_truth(), {
         name: read_utterance_scores(where, column=column) for name, where in files.items()
     }
 

@@ -20,7 +20,6 @@ from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
 from spoofspan.cli.eval_inputs import (
     ProposalOptions,
     UtteranceInputs,
-    read_truth,
     takes_proposals,
     takes_utterance_scores,
 )
@@ -162,7 +161,7 @@ def eval_(
         if alone:
             from spoofspan.evaluation.utterances import UtteranceCorpus
 
-            truth = read_truth(inputs)
+            truth = inputs.read_truth()
             corpus = UtteranceCorpus(truth, more.read_scores(str(more.utterance_scores)))
         elif scheduler is not None:
             more.refuse_stream()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path, PurePath
@@ -208,14 +207,13 @@ def _kind(source: str, name: str | None, told: str | None) -> str:
         in_references, in_scores = name in REFERENCE_FORMATS.formats, name in SCORE_FORMATS.formats
     else:
         first = sources(source)[0]
-        head = first.head
-        if not head.strip():
+        if not first.head.strip():
             raise DataError(f"{source}: the file is empty")
-        if head.startswith(b"PAR1") and (stated := kind_of(first)) is not None:
+        if first.head.startswith(b"PAR1") and (stated := kind_of(first)) is not None:
             return stated
-        in_references = any(one.recognises(head) for one in REFERENCE_FORMATS.formats.values())
+        in_references = bool(REFERENCE_FORMATS.fits(first))
         # decisions look like the references they would be; they are taken for such, and --kind scores says otherwise
-        in_scores = any(one.recognises(head) for one in SCORE_FORMATS.formats.values() if one not in hypotheses.FORMATS)
+        in_scores = any(one not in hypotheses.FORMATS for one in SCORE_FORMATS.fits(first))
     if in_references and in_scores and told is not None:
         return told
     if in_references == in_scores:
@@ -225,8 +223,7 @@ def _kind(source: str, name: str | None, told: str | None) -> str:
 
 def _resolution(target: str, hop: float | None) -> float:
     """The resolution (seconds) of label arrays: what the name of the file says, or the hop."""
-    match = re.search(npz.OFFICIAL_NAME, PurePath(target).name)
-    named = None if match is None else float(match[1])
+    named = npz.resolution_of_name(target)
     if named is not None and hop is not None and duration_ns(named, "resolution") != duration_ns(hop, "hop"):
         raise UsageError(f"{target}: the name states a resolution of {named:g} s, --hop states {hop:g} s; change one")
     chosen = hop if named is None else named

@@ -29,7 +29,7 @@ import numpy as np
 from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name
 from spoofspan.data.scores import Higher
 from spoofspan.data.utterance_scores import COMMON, COUNTERMEASURE, TRIALS, UtteranceScores, VerificationScores
-from spoofspan.formats.format import Format, ReadOptions
+from spoofspan.formats.format import Format, ReadOptions, first_with_content
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text import trials
 from spoofspan.formats.text.lines import (
@@ -138,7 +138,7 @@ def recognises_asvspoof5(head: bytes) -> bool:
 
 def read_asvspoof5(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
     """Read ``filename TAB cm-score``, or other scores of trials; further columns are allowed."""
-    first = next((source for source in found if source.head.strip()), found[0])
+    first = first_with_content(found)
     names = trials.names_of(first.head)
     candidates = [name for name in names if "score" in name]
     if options.column is not None:
