@@ -8,7 +8,6 @@ from typing import Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.inputs import looks_like
 from spoofspan.cli.system_inputs import Systems, named_files, takes_each_system
 
 
@@ -66,12 +65,12 @@ def _read_set(systems: Systems) -> tuple[Any, dict[str, Any]]:
     from spoofspan.formats.reading import read_utterance_scores
 
     files = named_files(systems.words)
-    known = [looks_like(where) for where in files.values()]
-    if not files or not all("utterance scores" in one and "scores" not in one for one in known):
+    typed = systems.typed
+    known = [typed.identify(where) for where in files.values()]
+    if not files or not all(one.holds("utterance scores", but_not="scores") for one in known):
         return systems.read_each(fewest=1)
-    column = systems.typed.column
-    return replace(systems.typed, column=None).read_truth(), {
-        name: read_utterance_scores(where, column=column) for name, where in files.items()
+    return replace(typed, column=None).read_truth(), {
+        name: read_utterance_scores(typed.take(where, None), column=typed.column) for name, where in files.items()
     }
 
 

@@ -129,14 +129,18 @@ class Inputs:
                 "--stream and --jobs go with files, not with --dataset; convert its scores to Parquet first"
             )
         references, scores = self._files()
-        about = {name: getattr(self, name) for name in ("reference_format", "scores_format", "durations")}
-        about |= self._about_references()
-        labels = self._hop_of_labels()
-        both = self.take(references, self.reference_format), self.take(str(scores), self.scores_format)
-        with (
-            naming_misplaced(),
-            sharded(*both, reference_hop=labels, jobs=jobs, **about, **self._about_scores()) as corpus,
-        ):
+        cut = sharded(
+            self.take(references, self.reference_format),
+            self.take(str(scores), self.scores_format),
+            reference_format=self.reference_format,
+            scores_format=self.scores_format,
+            durations=self.durations,
+            reference_hop=self._hop_of_labels(),
+            jobs=jobs,
+            **self._about_references(),
+            **self._about_scores(),
+        )
+        with naming_misplaced(), cut as corpus:
             yield corpus
 
     def on_cluster(self, scheduler: str) -> AbstractContextManager[ShardedCorpus]:
