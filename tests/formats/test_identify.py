@@ -78,8 +78,9 @@ def folder(tmp_path_factory):
         ss.write_scores(scores, folder / name)
     ss.write_scores(scores, folder / "unit0.02.score", format="unit-score")
     (folder / "reco2dur").write_text("".join(f"{utt} {length}\n" for utt, length in LENGTHS.items()))
-    (folder / "protocol.txt").write_text("LA_1 u1 - - bonafide\nLA_1 u2 - A01 spoof\n")
+    (folder / "protocol.txt").write_text("LA_1 u1 - - bonafide\nLA_2 u2 - A01 spoof\n")
     (folder / "cm.tsv").write_text("filename\tcm-score\nu1\t0.9\nu2\t0.1\n")
+    (folder / "both.tsv").write_text("filename\tcm-score\tsasv-score\nu1\t0.9\t1\nu2\t0.1\t0\n")
     (folder / "proposals.json").write_text('{"u1.mp4": [[0.9, 0.5, 1.25]], "u2.mp4": []}')
     return folder
 
@@ -109,7 +110,11 @@ def test_every_input_of_eval_is_opened_at_most_twice(folder):
         ["ref.parquet", "s.npz", "--hop", "0.02", "--higher", "spoof"],
     ]
     commands = [["eval", *each, "-m", "range-eer", *more] for each in files for more in ([], ["--stream"])]
-    commands += [["eval", "protocol.txt", "--utterance-scores", "cm.tsv", "-m", "utterance-eer"]]
+    whole = ["eval", "protocol.txt", "--utterance-scores", "cm.tsv", "-m", "utterance-eer"]
+    commands += [whole, [*whole, "--by", "attack"], [*whole, "--by", "attack,speaker", "-m", "utterance-auc"]]
+    columns = ["--by", "speaker", "--by", "attack", "--metadata", "protocol.txt"]
+    commands += [["eval", "ref.csv", "s.csv", "-m", "range-eer", *columns, "--confidence", "0.9"]]
+    commands += [["eval", "protocol.txt", "--utterance-scores", "both.tsv", "-m", "utterance-eer"]]
     for command, (code, opened, asked, _) in zip(commands, child(folder, commands), strict=True):
         assert code == 0, command
         inputs = {name: opened.get(name, 0) for name in command if (folder / name).is_file()}

@@ -161,7 +161,7 @@ class Inputs:
         """Read the references of a file."""
         from spoofspan.formats.reading import read_references
 
-        return self._read_from(where, read_references)
+        return self._read_from(self.take(where, self.reference_format), read_references)
 
     def read_truth(self) -> References | Mapping[str, str]:
         """Read REFERENCES, which may be labels of whole utterances."""
@@ -169,19 +169,16 @@ class Inputs:
             return self.read_known()[0]
         from spoofspan.formats.reading import read_truth
 
-        return self._read_from(self.references, read_truth)
+        # the same file may have the metadata, and is not opened again for them
+        looked = self.references if self.reference_format is not None else self.identify(self.references).sources
+        return self._read_from(looked, read_truth)
 
-    def _read_from(self, where: Where, read: Callable[..., T]) -> T:
+    def _read_from(self, where: Where | Sequence[Where], read: Callable[..., T]) -> T:
         from spoofspan.data.references import References
 
         about: dict[str, Any] = {"durations": self.durations, "format": self.reference_format}
         with naming_misplaced():
-            found = read(
-                self.take(where, self.reference_format),
-                hop=self._hop_of_labels(),
-                **about,
-                **self._about_references(),
-            )
+            found = read(where, hop=self._hop_of_labels(), **about, **self._about_references())
         if isinstance(found, References) and found.durations is None and found.names_both_classes:
             typer.echo(
                 "note: without --durations an utterance ends where its last range does, and the signature names other "
@@ -277,7 +274,7 @@ class Inputs:
         return self.read_scores(str(chosen))
 
 
-def read_column(metadata: str | None, name: str) -> Mapping[str, str]:
+def read_column(metadata: Where | Sequence[Where] | None, name: str) -> Mapping[str, str]:
     """The value of every utterance in a column of --metadata, for --by."""
     from spoofspan.formats.text.protocol import read_metadata
 

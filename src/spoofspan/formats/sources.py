@@ -31,6 +31,7 @@ GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 HEAD_BYTES = 1 << 16
 PIECE_BYTES = 1 << 22
 MOST_BYTES_PER_LINE = 1 << 26
+MOST_BYTES_HELD = 1 << 26
 MOST_BYTES_WHOLE = 1 << 30  # of a file that means nothing in parts
 # of one packed byte, beyond an allowance: text of scores has 3 to 20; deflate can reach 1,032, zstd more
 MOST_UNPACKED, UNPACKED_ALLOWANCE = 200, 1 << 26
@@ -43,6 +44,7 @@ class Look:
     stored: bytes | None = None  # the first four, packed or not
     head: bytes | None = None  # the first 64 KiB, unpacked
     fits: dict[object, list[Any]] = field(default_factory=dict)  # by registry
+    whole: bytes | None = None  # if it is held
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class Source:
 
     def open(self) -> IO[bytes]:
         """Open for reading, unpacked."""
+        if self.look.whole is not None:
+            return io.BytesIO(self.look.whole)
         with ExitStack() as opened:
             try:
                 raw = opened.enter_context(self.opener())
@@ -74,6 +78,11 @@ class Source:
         else:
             return buffered
         return cast(IO[bytes], io.BufferedReader(_Unpacked(self.name, unpacked, buffered), HEAD_BYTES))
+
+    def hold(self) -> None:
+        """Keep a plain file that is not large in memory, for a reader that takes one column at a time."""
+        if self.look.whole is None and 0 < self.size <= MOST_BYTES_HELD and not self.is_compressed:
+            self.look.whole = self.read()
 
     @property
     def stored(self) -> bytes:

@@ -156,6 +156,8 @@ def read_asvspoof5(found: Sequence[Source], options: ReadOptions) -> UtteranceSc
     given = [name for name in (COUNTERMEASURE, COMMON) if name in candidates and _is_given(first, name)]
     if not given:
         return _read_column(found, SCORE if SCORE in candidates else candidates[0], options)
+    for source in found:
+        source.hold()
     columns = {name: _read_column(found, name, options) for name in given}
     one = columns[given[0]]
     values = {name: columns[name].values for name in given}
