@@ -1,4 +1,4 @@
-"""spoofspan says when the spoofs happen, and how well you found them.
+"""spoofspan measures how well a system locates the spoofed parts of a recording.
 
 Exact range-based and point-based equal error rates for spoof localization.
 """
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from spoofspan.formats.calibrations import read_calibration, write_calibration
     from spoofspan.formats.convert import write_references, write_scores
     from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_dataset
+    from spoofspan.formats.datasets.systems import SystemFile, find_systems, read_systems
     from spoofspan.formats.reading import read_proposals, read_references, read_scores, read_utterance_scores
     from spoofspan.formats.text.durations import read_durations
     from spoofspan.formats.text.protocol import read_metadata, read_protocol, read_utterance_labels
@@ -93,6 +94,7 @@ _HOMES = {
     "formats.calibrations": "read_calibration write_calibration",
     "formats.convert": "write_references write_scores",
     "formats.datasets.partialspoof_dataset": "Dataset read_dataset",
+    "formats.datasets.systems": "SystemFile find_systems read_systems",
     "formats.reading": "read_proposals read_references read_scores read_utterance_scores",
     "formats.text.durations": "read_durations",
     "formats.text.protocol": "read_metadata read_protocol read_utterance_labels",
@@ -146,6 +148,7 @@ __all__ = [
     "Signature",
     "SpoofspanError",
     "SpoofspanWarning",
+    "SystemFile",
     "UndefinedMeasureError",
     "UsageError",
     "UtteranceErrors",
@@ -163,6 +166,7 @@ __all__ = [
     "evaluate",
     "evaluate_shards",
     "evaluate_utterances",
+    "find_systems",
     "fuse",
     "interval",
     "locate",
@@ -182,6 +186,7 @@ __all__ = [
     "read_references",
     "read_regions",
     "read_scores",
+    "read_systems",
     "read_utterance_labels",
     "read_utterance_scores",
     "read_verification_scores",

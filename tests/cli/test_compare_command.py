@@ -13,7 +13,6 @@ import spoofspan as ss
 import spoofspan.demo
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.cli import app
-from spoofspan.cli.system_inputs import named_files
 from spoofspan.formats import reading
 from spoofspan.formats.tables import parquet
 
@@ -253,7 +252,7 @@ def test_seeds_of_one_system(folder):
     ("command", "words", "said"),
     [
         ("compare", ["R", "A"], "at least two systems"),
-        ("compare", ["R", "A", "A"], "same name"),
+        ("compare", ["R", "A", "A"], "given twice"),
         ("compare", ["R", "A", "B", "-m", "range-f1"], "threshold"),
         ("compare", ["R", "A", "B", "-m", "range-f1", "--threshold", "0.3"], "NAME="),
         ("compare", ["R", "A", "B", "-m", "range-f1", "--threshold", "unit0.02=x"], "no number"),
@@ -271,13 +270,6 @@ def test_what_is_refused(folder, command, words, said):
     assert isinstance(result.exception, UsageError), result.output
     assert said in str(result.exception)
     assert not result.stdout
-
-
-def test_names_of_systems(tmp_path):
-    assert named_files(["a/x.score", "b/x.score"]) == {"a/x.score": "a/x.score", "b/x.score": "b/x.score"}
-    odd = tmp_path / "lr=0.1.score"
-    odd.write_text("")
-    assert named_files([str(odd), "b=y.score"]) == {"lr=0.1": str(odd), "b": "y.score"}
 
 
 def test_an_interval_of_equal_replicates_says_so(corpus):

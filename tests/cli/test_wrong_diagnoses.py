@@ -161,3 +161,10 @@ def test_the_exit_codes_are_those_of_the_page(tmp_path, references, scores, caps
     for target in (tmp_path / "none" / "x.txt", tmp_path, tmp_path / "blocked"):
         code, printed = run([*files, "--out", target], capsys)
         assert (code, printed.out) == (2, ""), printed.err
+
+
+def test_one_utterance_in_another_unit_is_measured_with_a_warning():
+    references = ss.References.from_ranges({"u1": [(0.0, 1.0, "bonafide"), (1.0, 2.0, "spoof")]})
+    scores = ss.Scores.from_ranges({"u1": [(0, 1000.0, 0.9), (1000.0, 2000.0, 0.1)]}, higher="bonafide")
+    with pytest.warns(ss.SpoofspanWarning, match="times of the scores look like milliseconds"):
+        ss.range_eer(references, scores)

@@ -15,7 +15,7 @@ import spoofspan as ss  # noqa: E402
 from spoofspan.cm import frame_times as timing  # noqa: E402
 from spoofspan.cm import labels, loss  # noqa: E402
 from spoofspan.cm.config import BASELINE, PAPER, PRESETS, SMALL, SMALL_2025, Config, FrontEnd, Network, preset  # noqa: E402
-from spoofspan.cm.model import Countermeasure, Pool, PostNet, build, count_parameters  # noqa: E402
+from spoofspan.cm.model import Countermeasure, PoolingLayer, PostNet, build, count_parameters  # noqa: E402
 from spoofspan.cm.padding import normalised  # noqa: E402
 
 torch.set_num_threads(1)
@@ -124,13 +124,13 @@ def test_an_impulse_lights_the_right_window_of_every_branch(legacy):
 
 
 def test_pooling_is_the_pooling_of_the_paper():
-    pool = Pool(8, PAPER.network, last=False)
+    pool = PoolingLayer(8, PAPER.network, last=False)
     torch.nn.init.eye_(pool.linear.weight)
     torch.nn.init.zeros_(pool.linear.bias)
     x = torch.randn(2, 10, 8)
     expected = torch.nn.functional.max_pool2d(x[:, None], 2)[:, 0]
     torch.testing.assert_close(pool(x, torch.tensor([10, 10])).values, expected)
-    padded = Pool(8, replace(PAPER.network, legacy_pool_padding=True), last=True)
+    padded = PoolingLayer(8, replace(PAPER.network, legacy_pool_padding=True), last=True)
     padded.linear.load_state_dict(pool.linear.state_dict())
     expected = torch.nn.functional.max_pool2d(x[:, None], 2, padding=(1, 0))[:, 0]
     torch.testing.assert_close(padded(x, torch.tensor([10, 10])).values, expected)

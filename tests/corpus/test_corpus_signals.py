@@ -6,7 +6,7 @@ import pytest
 import spoofspan as ss
 from spoofspan.corpus import pieces
 from spoofspan.corpus.frames import RATE, add_noise, add_pulses, frames_in
-from spoofspan.corpus.splicing import Piece, best_lag, cross_fade, splice
+from spoofspan.corpus.splicing import SplicePiece, best_lag, cross_fade, splice
 from spoofspan.corpus.survey import active_level, find_speech, find_units, gain_to, level_of
 from spoofspan.corpus.vocoder_families import VOCODERS
 from spoofspan.corpus.vocoders import analyse, find_pitch, resynthesise
@@ -75,7 +75,7 @@ def test_a_cross_fade_keeps_the_power(alike):
 
 
 def test_the_total_length_is_that_of_the_pieces_moved_by_their_lags():
-    pieces = [Piece(noise(3000, seed), 600, 2400) for seed in range(4)]
+    pieces = [SplicePiece(noise(3000, seed), 600, 2400) for seed in range(4)]
     done = splice(pieces, overlap=64, search=40)
     assert done.sound.size == 4 * 1800 - sum(joint.lag for joint in done.joints)
     assert len(done.stretches) == 4
@@ -83,7 +83,7 @@ def test_the_total_length_is_that_of_the_pieces_moved_by_their_lags():
 
 
 def test_joints_lie_where_stretches_overlap_and_the_rest_is_a_copy():
-    pieces = [Piece(noise(3000, seed), 600, 2400) for seed in range(4)]
+    pieces = [SplicePiece(noise(3000, seed), 600, 2400) for seed in range(4)]
     done = splice(pieces, overlap=64, search=40)
     assert done.stretches[0].start == 0
     assert done.stretches[-1].end == done.sound.size
@@ -103,21 +103,21 @@ def test_joints_lie_where_stretches_overlap_and_the_rest_is_a_copy():
 
 def test_a_sound_cut_apart_and_joined_again_is_the_same_sound():
     sound = noise(6000, 9)
-    done = splice([Piece(sound, 0, 2500), Piece(sound, 2500 + 17, 6000)], overlap=200, search=40)
+    done = splice([SplicePiece(sound, 0, 2500), SplicePiece(sound, 2500 + 17, 6000)], overlap=200, search=40)
     assert done.joints[0].lag == -17  # the second piece was begun too late
     assert done.sound == pytest.approx(sound)
 
 
 def test_one_piece_is_left_as_it_is():
     sound = noise(500)
-    done = splice([Piece(sound, 0, 500)], overlap=64, search=10)
+    done = splice([SplicePiece(sound, 0, 500)], overlap=64, search=10)
     assert np.array_equal(done.sound, sound)
     assert not done.joints
 
 
 @pytest.mark.parametrize("cuts", [(0, 20), (20, 100)])
 def test_pieces_without_room_for_a_joint_are_refused(cuts):
-    first, second = Piece(noise(300), 0, 150), Piece(noise(300), *cuts)
+    first, second = SplicePiece(noise(300), 0, 150), SplicePiece(noise(300), *cuts)
     with pytest.raises(ss.UsageError, match="too short"):
         splice([first, second, first], overlap=64, search=10)
 

@@ -23,7 +23,7 @@ from spoofspan.corpus.provenance import Provenance
 from spoofspan.corpus.settings import Settings
 from spoofspan.corpus.source_folder import Recording
 from spoofspan.corpus.splice_plan import Substitution, UtterancePlan
-from spoofspan.corpus.splicing import Material, make_utterance
+from spoofspan.corpus.splicing import SpliceMaterial, make_utterance
 from spoofspan.corpus.survey import look_at
 from spoofspan.demo import recordings
 from spoofspan.formats.sound import read_wave, wav_bytes
@@ -332,7 +332,7 @@ def test_the_sound_is_where_its_labels_say(tmp_path):
     made = [
         make_utterance(
             UtterancePlan(one.utterance, "eval", one.speaker, one.carrier, (Substitution(unit, donor, donor_unit),)),
-            Material({each.name: each for each in found}, survey),
+            SpliceMaterial({each.name: each for each in found}, survey),
             Settings(),
         )
         for unit in range(len(units[one.carrier]))

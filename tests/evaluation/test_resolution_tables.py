@@ -23,7 +23,6 @@ from spoofspan.base.lazy import LazyMapping
 from spoofspan.cli import app
 from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
 from spoofspan.formats.arrays import partialspoof_scores, segment_labels
-from spoofspan.formats.datasets.systems import SystemFile, find_systems, matching, rows_of
 from spoofspan.formats.text import frame_lines, rttm
 from spoofspan.formats.text.durations import reco2dur_lines
 from spoofspan.report.resolutions import Look, check_alike, render
@@ -381,89 +380,6 @@ def test_json_follows_its_schema(table):
         validate(content)
 
 
-# ---------------------------------------------------------------- which files are which system
-
-
-def touch(folder, *names):
-    for name in names:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text("x")
-
-
-def found_in(folder, pattern):
-    return [
-        (Path(one.path).relative_to(folder).as_posix(), one.resolution, one.system, one.seed)
-        for one in matching(str(folder / pattern))
-    ]
-
-
-def test_placeholders_are_read_off_the_path(tmp_path):
-    touch(tmp_path, "a/unit0.02.score", "a/unit0.16.score", "b/unit0.02.score", "a/other.score", "a/x/unit0.04.score")
-    assert found_in(tmp_path, "{seed}/unit{resolution}.score") == [
-        ("a/unit0.02.score", 0.02, "", "a"),
-        ("a/unit0.16.score", 0.16, "", "a"),
-        ("b/unit0.02.score", 0.02, "", "b"),
-    ]
-    assert found_in(tmp_path, "{system}/**/unit0.04.score") == [("a/x/unit0.04.score", 0.04, "a", "")]
-
-
-@pytest.mark.parametrize(
-    ("name", "pattern", "resolution"),
-    [
-        ("s_20.txt", "s_{resolution}.txt", 0.02),
-        ("s_20ms.txt", "s_{resolution}.txt", 0.02),
-        ("s_12.5ms.txt", "s_{resolution}ms.txt", 0.0125),
-        ("s_0.02s.txt", "s_{resolution}.txt", 0.02),
-        ("s_1s.txt", "s_{resolution}.txt", 1.0),
-        ("s_0.64.txt", "s_{resolution}.txt", 0.64),
-        ("eval_score_ali_16_2023.pkl", "eval_score_ali_{resolution}_*.pkl", 0.16),
-        ("eval_score_ali_2_2023.pkl", "eval_score_ali_*.pkl", 0.02),
-    ],
-)
-def test_a_resolution_may_be_written_in_several_ways(tmp_path, name, pattern, resolution):
-    touch(tmp_path, name)
-    assert matching(str(tmp_path / pattern))[0].resolution == resolution
-
-
-def test_brackets_in_a_path_are_meant_as_they_are(tmp_path):
-    touch(tmp_path, "run [1]/unit0.02.score", "run 1/unit0.02.score")
-    (only,) = matching(str(tmp_path / "run [1]/unit{resolution}.score"))
-    assert "[1]" in only.path
-
-
-def test_a_placeholder_that_comes_twice_means_the_same(tmp_path):
-    touch(tmp_path, "1/out_1_20ms.txt", "1/out_2_20ms.txt")
-    assert [one[0] for one in found_in(tmp_path, "{seed}/out_{seed}_{resolution}.txt")] == ["1/out_1_20ms.txt"]
-
-
-def test_wrong_patterns_are_answered(tmp_path):
-    touch(tmp_path, "s_0.txt", "plain")
-    with pytest.raises(ss.UsageError, match=r"no placeholder \{reso\}: did you mean 'resolution'"):
-        matching("unit{reso}.score")
-    with pytest.raises(ss.UsageError, match="no file matches"):
-        matching(str(tmp_path / "unit{resolution}.score"))
-    with pytest.raises(ss.UsageError, match="resolution of 0 cannot be"):
-        matching(str(tmp_path / "s_{resolution}.txt"))
-    with pytest.raises(ss.UsageError, match="no file in the folder"):
-        find_systems([str(tmp_path)])
-    with pytest.raises(ss.UsageError, match="no file or folder"):
-        find_systems([str(tmp_path / "missing")])
-    with pytest.raises(ss.UsageError, match="given twice"):
-        find_systems([str(tmp_path / "plain"), str(tmp_path / "plain")])
-
-
-def test_files_become_rows_by_resolution_or_else_by_name():
-    fine, coarse = SystemFile("a/unit0.02.score", 0.02), SystemFile("a/unit0.04.score", 0.04)
-    assert list(rows_of([coarse, fine])) == [0.02, 0.04]
-    assert list(rows_of([fine, SystemFile("b/other.score", 0.02)])) == ["unit0.02.score", "other.score"]
-    seeds = rows_of([SystemFile("1", 0.02, seed="1"), SystemFile("2", 0.02, seed="2")])
-    assert list(seeds[0.02]) == ["1", "2"]
-    named = [SystemFile("1", 0.02, "ours"), SystemFile("2", 0.04, "ours"), SystemFile("3", 0.02, "theirs")]
-    assert list(rows_of(named)) == ["ours 20ms", "ours 40ms", "theirs 20ms"]
-    with pytest.raises(ss.UsageError, match=r"would both be 'unit0\.02\.score'"):
-        rows_of([fine, SystemFile("b/unit0.02.score", 0.02)])
-
-
 # ---------------------------------------------------------------- the command line
 
 
@@ -646,6 +562,15 @@ def test_the_partialspoof_layout_gives_the_table_with_its_seeds(database):
     assert [row["point_eers"][2]["value"] for row in apart["sets"][0]["rows"]] == [
         row["point_eers"][2]["value"] for row in both["sets"][0]["rows"]
     ]
+
+
+def test_compare_takes_the_partialspoof_layout_too(database):
+    arguments = ["--dataset", f"partialspoof:{database}:eval", str(database / "results"), "--format", "json"]
+    result = CliRunner().invoke(app, ["compare", *arguments])
+    assert result.exit_code == 0, (result.output, result.exception)
+    systems = json.loads(result.stdout)["comparisons"][0]["systems"]
+    assert [one["system"] for one in systems] == ["20ms", "40ms"]
+    assert [seed["seed"] for seed in systems[0]["seeds"]] == ["01/output", "02/output"]
 
 
 def test_label_sources_of_one_column_are_not_mixed_unasked(database):

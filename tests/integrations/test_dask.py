@@ -190,6 +190,17 @@ def test_a_lost_worker_changes_no_bit(client, corpus, tmp_path, small_pieces, mo
     assert set(expected) <= set(stages)
 
 
+def test_a_cluster_without_workers_is_not_waited_for(cluster, client, monkeypatch):
+    with_workers(cluster, client, 0)
+    monkeypatch.setattr(cluster_of, "LOST", 0.5)
+    submitter = cluster_of._Submitter(client)
+    try:
+        with pytest.raises(ss.DataError, match="no workers left"):
+            submitter.results([(int, "7")], "waiting")
+    finally:
+        with_workers(cluster, client, 2)
+
+
 def test_without_a_signature_nothing_is_fetched(client, corpus, tmp_path, monkeypatch):
     files = partitioned("one file", *corpus, tmp_path / "files")
     whole = ss.range_eer(*corpus)

@@ -56,7 +56,7 @@ def test_one_canonical_spelling(spelling, canonical):
     [
         ("range-erer", "did you mean 'range-eer'"),
         ("point-f1", "point-f1@20ms"),
-        ("range-eer@20ms", "nothing else has"),
+        ("range-eer@20ms", "other measures have none"),
         ("range-auc-bonafide", "no positive class"),
         ("range-fnr@fpr=x", "is no bound"),
         ("range-fnr@far=0.1", "did you mean"),

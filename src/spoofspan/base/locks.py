@@ -2,7 +2,7 @@
 
 A lock belongs to an open file (``flock``; ``LockFile`` on Windows). A process that was killed holds none, so what it
 left behind can be told from what is in use, and it blocks nobody. Ids of processes are not written down: they come
-again. Where a file system has no locks (some network file systems), everything works but telling.
+again. Without file locks (some network file systems), everything works except detecting stale files.
 """
 
 from __future__ import annotations

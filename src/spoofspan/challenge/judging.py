@@ -33,7 +33,7 @@ NOT_SCORED = "it could not be scored; the organisers can see why"
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class JudgedSubmission:
     """One submission, and what became of it."""
 
     team: str
@@ -69,7 +69,7 @@ class Scored:
 
 def score_submissions(
     challenge: Path, submissions: Path, *, phase: str | None = None, teams: Sequence[str] = ()
-) -> list[Scored]:
+) -> list[JudgedSubmission]:
     """Score the submissions of a folder, or one submission.
 
     Parameters
@@ -86,7 +86,7 @@ def score_submissions(
 
     Returns
     -------
-    list of Scored
+    list of JudgedSubmission
         One for each submission, refused ones as well.
 
     """
@@ -152,14 +152,14 @@ def _scored(
     names: Mapping[Path, str | None],
     known: Mapping[str, str],
     process: ScoringProcess,
-) -> Scored:
+) -> JudgedSubmission:
     """Score a submission by its name, in a process of its own."""
     try:
         team = team_of(path)
     except DataError as error:
-        return Scored(ascii(path.name), "refused", None, (str(error),))
+        return JudgedSubmission(ascii(path.name), "refused", None, (str(error),))
     if (reason := _mistaken(path, names, known)) is not None:
-        return Scored(team, "refused", None, (reason,))
+        return JudgedSubmission(team, "refused", None, (reason,))
     twin = next((one for one, name in names.items() if name == team and one != path), None)
     if twin is not None:
         return _refused(judge, team, results, f"{path.name!r} and {twin.name!r} are of one team; keep one of them")
@@ -167,14 +167,14 @@ def _scored(
     if state == "ended":
         return _refused(judge, team, results, NOT_SCORED, answered)
     if state == "over":
-        return Scored(team, "refused", None, (answered,))
+        return JudgedSubmission(team, "refused", None, (answered,))
     result = TeamResult.read(results, team)
     if result is None:  # it was written before the answer came
         return _refused(judge, team, results, NOT_SCORED, "its result was removed while it was scored")
-    return Scored(team, state, result, result.problems)
+    return JudgedSubmission(team, state, result, result.problems)
 
 
-def _refused(judge: Judge, team: str, results: Path, problem: str, reason: str = "") -> Scored:
+def _refused(judge: Judge, team: str, results: Path, problem: str, reason: str = "") -> JudgedSubmission:
     """Refuse what could not be read.
 
     That is kept too, so that what the team submitted before is no longer ranked; no submission has this key.
@@ -182,13 +182,13 @@ def _refused(judge: Judge, team: str, results: Path, problem: str, reason: str =
     key, spent = f"{judge.challenge_key}-", spent_by(results, team)
     refused = TeamResult(team, key, problems=(problem,), reason=reason, spent=spent)
     refused.write(results)
-    return Scored(team, "refused", refused, refused.problems)
+    return JudgedSubmission(team, "refused", refused, refused.problems)
 
 
 # ---------------------------------------------------------------- in the process that scores
 
 
-def score_file(judge: Judge, path: Path, team: str, results: Path) -> Scored:
+def score_file(judge: Judge, path: Path, team: str, results: Path) -> JudgedSubmission:
     """Score one submission, whatever it does."""
     try:
         with opened(path, judge.public, team) as submission:
@@ -201,29 +201,29 @@ def score_file(judge: Judge, path: Path, team: str, results: Path) -> Scored:
         return _refused(judge, team, results, NOT_SCORED, _described(error))
 
 
-def score_opened(judge: Judge, submission: Submission, results: Path) -> Scored:
+def score_opened(judge: Judge, submission: Submission, results: Path) -> JudgedSubmission:
     """Check a submission that is open and measure it, unless that was done before."""
     team, key, spent = submission.team, judge.key(submission), spent_by(results, submission.team)
     kept = TeamResult.read(results, team)
     if kept is not None and kept.key == key:
-        return Scored(team, "refused" if kept.problems else "kept", kept, kept.problems)
+        return JudgedSubmission(team, "refused" if kept.problems else "kept", kept, kept.problems)
     found = check_opened(judge.public, submission)
     if found.system is None:
         result = TeamResult(team, key, problems=found.problems, spent=spent)
         result.write(results)
-        return Scored(team, "refused", result, result.problems)
+        return JudgedSubmission(team, "refused", result, result.problems)
     most, digest = judge.definition.max_submissions, submission.digest
     if digest not in spent:
         if len(spent) >= most:
             over = f"{most:,} submissions of this team were scored in this phase, which is the limit"
-            return Scored(team, "refused", None, (over,))
+            return JudgedSubmission(team, "refused", None, (over,))
         spent = (*spent, digest)
     try:
         result = replace(judge.measure(found.system, submission, key), spent=spent)
     except Exception as error:  # only the labels can be the reason, so that it must not reach the team
         result = TeamResult(team, key, problems=(NOT_SCORED,), reason=_described(error), spent=spent)
     result.write(results)
-    return Scored(team, "refused" if result.problems else "scored", result, result.problems)
+    return JudgedSubmission(team, "refused" if result.problems else "scored", result, result.problems)
 
 
 def _described(error: Exception) -> str:

@@ -14,7 +14,8 @@ from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import cluster_arguments
 from spoofspan.cli.inputs import Inputs, takes_inputs
-from spoofspan.cli.system_inputs import Systems, named_files, takes_each_system
+from spoofspan.cli.system_inputs import Systems, takes_systems
+from spoofspan.data.sides import separate_seeds
 
 if TYPE_CHECKING:
     from spoofspan.data.calibration import Calibration
@@ -88,7 +89,7 @@ def calibrate(
     _run(inputs, files, utterance_scores is not None, learning, convention, rules, output, out, force)
 
 
-@takes_each_system
+@takes_systems
 @takes_learning
 @o.takes_range_rules
 def fuse(
@@ -118,6 +119,8 @@ def fuse(
       spoofspan fuse protocol.txt --utterance-scores a.tsv --utterance-scores b.tsv --out fusion.json
     """
     from spoofspan.formats.calibrations import read_calibration
+    from spoofspan.formats.datasets.systems import find_systems, join_parts, systems_of
+    from spoofspan.formats.reading import read_utterance_scores
 
     inputs, words = systems.typed, list(systems.words)
     if utterance_scores:
@@ -135,7 +138,11 @@ def fuse(
                 f"{learning.apply} is a fusion of {len(learned_of)} systems ({', '.join(learned_of)}); give the scores "
                 "of each, in this order"
             )
-    files = named_files(words)
+    found = join_parts(
+        find_systems(words, set_name=systems.set_name),
+        lambda one: (read_utterance_scores if utterance_scores else inputs.read_scores)(one.path),
+    )
+    files = {name: one.path for name, one in separate_seeds(systems_of(found)).items()}
     if len(files) < 2:
         raise UsageError(
             f"a fusion needs the scores of at least two systems, not of {len(files)}; spoofspan calibrate takes one"

@@ -17,7 +17,7 @@ from spoofspan.cli.help import HelpCommand
 from spoofspan.cli.inputs import read_column
 
 if TYPE_CHECKING:
-    from spoofspan.challenge.judging import Scored
+    from spoofspan.challenge.judging import JudgedSubmission
     from spoofspan.report.table import Table
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Run a challenge with hidden labels.")
@@ -250,7 +250,7 @@ def score(
         raise typer.Exit(3)
 
 
-def _scores_table(found: list[Scored]) -> Table:
+def _scores_table(found: list[JudgedSubmission]) -> Table:
     from spoofspan.challenge.published_numbers import published_text
     from spoofspan.report.cells import heading
     from spoofspan.report.table import Table

@@ -44,7 +44,7 @@ class LazyCommand(NamedTuple):
 GROUPS: dict[str, tuple[LazyCommand, ...]] = {
     "Measure": (
         LazyCommand("eval", "Measure a system.", "eval", "eval_"),
-        LazyCommand("compare", "Compare systems on one corpus, every two of them.", "compare", "compare"),
+        LazyCommand("compare", "Compare every pair of systems on one corpus.", "compare", "compare"),
         LazyCommand("table", "Measure systems at several resolutions.", "table", "table"),
         LazyCommand("domains", "Measure systems on several corpora at once.", "domains", "domains"),
         LazyCommand("plan", "Plan a test set: how many utterances or speakers tell two values apart.", "plan", "plan"),

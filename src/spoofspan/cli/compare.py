@@ -9,13 +9,13 @@ from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
 from spoofspan.cli.eval_inputs import ProposalOptions, takes_proposals
-from spoofspan.cli.system_inputs import Systems, takes_trained_systems
+from spoofspan.cli.system_inputs import Systems, takes_systems
 
 if TYPE_CHECKING:
     from spoofspan.report.table import Table
 
 
-@takes_trained_systems
+@takes_systems
 @takes_bootstrap
 @takes_proposals
 @o.takes_rules
@@ -52,12 +52,11 @@ def compare(
     quiet: o.Quiet = False,
     rules: dict[str, Any],
 ) -> None:
-    """Compare systems on one corpus, every two of them.
+    """Compare every pair of systems on one corpus.
 
     Prints the value and the rank of each system, and the difference of every two with its interval and p-value, over
     speakers (or utterances). P-values are also adjusted for the number of comparisons; the adjusted ones decide which
-    system is better, and the ranks. Give a system that was trained several times as a pattern; its value is the mean
-    over its seeds.
+    system is better, and the ranks. The value of a system with several seeds is the mean over them.
 
     For example:
 
@@ -68,6 +67,8 @@ def compare(
       spoofspan compare ref.rttm ours=a.score theirs=b.score base=c.score --against base
 
       spoofspan compare ref.rttm 'A=a/seed*.score' 'B=b/seed*.score' --durations reco2dur
+
+      spoofspan compare ref.rttm '{system}_seed{seed}.score' --durations reco2dur
 
       spoofspan compare ref.rttm a.score b.score -m range-f1 --system-threshold a=0.4 --system-threshold b=0.1
 

@@ -236,7 +236,7 @@ def _draw(crossed: list[CrossedBreakdown], heatmap: Path, force: bool) -> None:
 
 
 def _check_own_eer(per_utterance: Path | None, eer_rule: str | None, convention: str) -> None:
-    """Refuse before long work what would be refused after it."""
+    """Fail fast on invalid options."""
     from spoofspan.data.rules import rules_for
     from spoofspan.measures.per_utterance import check_own_rule
 

@@ -7,10 +7,10 @@ from typing import Any
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import cluster_arguments
-from spoofspan.cli.system_inputs import Systems, takes_each_system
+from spoofspan.cli.system_inputs import Systems, takes_systems
 
 
-@takes_each_system
+@takes_systems
 @o.takes_rules
 def plan(
     *,

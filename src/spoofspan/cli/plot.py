@@ -18,10 +18,9 @@ from spoofspan.cli.table import resolutions_in
 if TYPE_CHECKING:
     from spoofspan.data.references import References
     from spoofspan.data.scores import Scores
-    from spoofspan.formats.datasets.systems import SystemFile
 
 
-class Kind(str, Enum):
+class FigureKind(str, Enum):
     """The figures."""
 
     det = "det"
@@ -38,17 +37,17 @@ class Kind(str, Enum):
     resampling = "resampling"
 
 
-OF_ONE_UTTERANCE = (Kind.timeline, Kind.measurement, Kind.resampling)
-OVER_THRESHOLDS = (Kind.det, Kind.roc, Kind.threshold, Kind.scores)
+OF_ONE_UTTERANCE = (FigureKind.timeline, FigureKind.measurement, FigureKind.resampling)
+OVER_THRESHOLDS = (FigureKind.det, FigureKind.roc, FigureKind.threshold, FigureKind.scores)
 MANY = 4  # systems, from which on a figure takes the width of a page
-OF_CALIBRATION = (Kind.reliability, Kind.pav, Kind.tippett)
+OF_CALIBRATION = (FigureKind.reliability, FigureKind.pav, FigureKind.tippett)
 
 
 @takes_systems
 @takes_ranges
 @o.takes_rules
 def plot(
-    kind: Annotated[Kind, typer.Argument(help="Which figure.", show_default=False)],
+    kind: Annotated[FigureKind, typer.Argument(help="Which figure.", show_default=False)],
     *,
     systems: Systems,
     out: Path = o.flag(..., "The .png, .svg or .pdf file to write.", show_default=False),
@@ -98,7 +97,7 @@ def plot(
 
     resampling: one utterance at finer and at coarser resolutions.
 
-    SCORES are as in 'spoofspan table'; NAME=FILE names a system in the figure.
+    Several seeds of a system are drawn as systems of their own, NAME/SEED; resolution shows the mean over them.
 
     For example:
 
@@ -110,7 +109,9 @@ def plot(
 
       spoofspan plot timeline ref.rttm a.score --utterance CON_E_0000001 --audio CON_E_0000001.wav --out one.png
     """
+    from spoofspan.data.sides import separate_seeds
     from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS, resolution_table
+    from spoofspan.formats.datasets.systems import open_systems
     from spoofspan.report import figures
     from spoofspan.report.figures.figure_data import resolution_data
     from spoofspan.report.figures.style import in_mm, must_be_drawable, save
@@ -118,16 +119,16 @@ def plot(
     o.must_be_free(out, force=force)
     must_be_drawable(out)
     size = {} if width is None else {"width": in_mm(width)}
-    meant_for: dict[str, tuple[Any, tuple[Kind, ...]]] = {
-        "--resolution": (resolution, (*OVER_THRESHOLDS, *OF_CALIBRATION, Kind.measurement)),
-        "--resolutions": (resolutions, (Kind.resolution, Kind.resampling)),
-        "--confidence": (confidence, (Kind.det,)),
+    meant_for: dict[str, tuple[Any, tuple[FigureKind, ...]]] = {
+        "--resolution": (resolution, (*OVER_THRESHOLDS, *OF_CALIBRATION, FigureKind.measurement)),
+        "--resolutions": (resolutions, (FigureKind.resolution, FigureKind.resampling)),
+        "--confidence": (confidence, (FigureKind.det,)),
         "--scores-are": (scores_are, OF_CALIBRATION),
         "--prior": (prior, OF_CALIBRATION),
-        "--bins": (bins, (Kind.reliability,)),
+        "--bins": (bins, (FigureKind.reliability,)),
         "--utterance": (utterance, OF_ONE_UTTERANCE),
         "--threshold": (threshold, OF_ONE_UTTERANCE),
-        "--audio": (audio, (Kind.timeline,)),
+        "--audio": (audio, (FigureKind.timeline,)),
     }
     for flag, (value, kinds) in meant_for.items():
         if value is not None and kind not in kinds:
@@ -140,25 +141,26 @@ def plot(
     points = None if resolution is None else _one_resolution(resolution)
     levels = None if resolutions is None else resolutions_in(resolutions, "--resolutions")
     rules |= {"convention": convention}
-    if kind is Kind.timeline and (alone := systems.scores_alone()) is not None:
+    if kind is FigureKind.timeline and (alone := systems.scores_alone()) is not None:
         shown = _of_scores_alone(alone, utterance, threshold, audio, ranges)
         save(figures.draw_timeline(shown, **size), out, force)
         return
     ranges.refuse_any("says how ranges are made of scores without references; leave it out")
-    references, dataset = systems.read()
-    files = systems.files(dataset)
+    references, _ = systems.read()
+    files = systems.files()
     data: Any
-    if kind is Kind.resolution:
+    each = separate_seeds({} if kind is FigureKind.resolution else open_systems(files, systems.scores))
+    if kind is FigureKind.resolution:
         rows = systems.rows(files)
         data = resolution_data(
             resolution_table(references, rows, levels or PAPER_RESOLUTIONS, eer_rule=eer_rule, **rules)
         )
     elif kind in OF_ONE_UTTERANCE:
-        if len(files) != 1:
-            raise UsageError(f"{kind.value} shows one system; give one file of scores, not {len(files)}")
+        if len(each) != 1:
+            raise UsageError(f"{kind.value} shows one system; give one file of scores, not {len(each)}")
         if utterance is None:
             raise UsageError(f"{kind.value} shows one utterance; give --utterance, such as {references.utterances[0]}")
-        scores = systems.scores(files[0])
+        (scores,) = each.values()
         if threshold is None:
             from spoofspan.evaluation.evaluate import range_eer
 
@@ -168,34 +170,25 @@ def plot(
         bootstrapped: dict[str, Any] | None = None if confidence is None else {"confidence": confidence}
         if bootstrapped is not None and replicates is not None:
             bootstrapped |= {"method": "percentile", "replicates": replicates}
-        names = _names(files)
-        if width is None and len(files) > MANY:
+        if width is None and len(each) > MANY:
             size = {"width": in_mm("page")}
         data = [  # a whole curve of 12 million scores is not kept
             _of_system(
                 kind,
-                (references, systems.scores(one), name),
+                (references, each[name], name if len(each) > 1 else files[0].system),  # alone, it needs no name
                 points,
                 bootstrapped,
-                {name: value for name, value in meaning.items() if value is not None},
+                {flag: value for flag, value in meaning.items() if value is not None},
                 eer_rule=eer_rule,
                 **rules,
             )
-            for name, one in zip(names, files, strict=True)
+            for name in each
         ]
     save(getattr(figures, f"draw_{kind.value}")(data, **size), out, force)
 
 
-def _names(files: list[SystemFile]) -> list[str]:
-    """The names of systems, without the endings of their files; one that stands alone needs none."""
-    if len(files) == 1:
-        return [files[0].system]
-    stems = [one.system or Path(one.path).stem for one in files]
-    return [name if stems.count(name) == 1 else str(one.path) for name, one in zip(stems, files, strict=True)]
-
-
 def _of_system(
-    kind: Kind,
+    kind: FigureKind,
     system: tuple[References, Scores, str],
     points: float | None,
     bootstrapped: dict[str, Any] | None,
@@ -207,7 +200,7 @@ def _of_system(
     from spoofspan.report.figures import figure_data as data
     from spoofspan.uncertainty import interval
 
-    if kind is Kind.boundary:
+    if kind is FigureKind.boundary:
         return data.boundary_data(*system, **how)
     curve = data.system_curve(*system, resolution=points, **how)
     if kind in OF_CALIBRATION:
@@ -216,15 +209,15 @@ def _of_system(
         references, scores, _ = system
         curve = replace(curve, interval=interval(references, scores, curve.eer.measure, **bootstrapped, **how))
     return {
-        Kind.det: data.det_data,
-        Kind.roc: data.det_data,
-        Kind.threshold: data.threshold_data,
-        Kind.scores: data.score_data,
+        FigureKind.det: data.det_data,
+        FigureKind.roc: data.det_data,
+        FigureKind.threshold: data.threshold_data,
+        FigureKind.scores: data.score_data,
     }[kind](curve)
 
 
 def _of_utterance(
-    kind: Kind,
+    kind: FigureKind,
     place: tuple[References, Scores, str],
     threshold: float,
     points: float | None,
@@ -237,10 +230,10 @@ def _of_utterance(
     from spoofspan.report.figures import utterance_data as data
 
     hop = place[1].hop
-    if kind is Kind.timeline:
+    if kind is FigureKind.timeline:
         samples, rate = (None, None) if audio is None else read_wave(audio)
         return data.timeline_data(*place, threshold, samples=samples, sample_rate=rate, **rules)
-    if kind is Kind.resampling:
+    if kind is FigureKind.resampling:
         return data.resampling_data(*place, levels or [(hop or 0.0) / 2, 2 * (hop or 0.0)], threshold, **rules)
     points = points or hop
     if points is None:

@@ -10,7 +10,7 @@ from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
 from spoofspan.cli.inputs import read_column
 from spoofspan.cli.range_options import RangeOptions, takes_ranges
-from spoofspan.cli.system_inputs import Systems, takes_each_system
+from spoofspan.cli.system_inputs import Systems, takes_systems
 
 if TYPE_CHECKING:
     from spoofspan.data.scores import Scores
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 TITLE = "Spoof localization report"
 
 
-@takes_each_system
+@takes_systems
 @takes_bootstrap
 @takes_ranges
 @o.takes_rules
@@ -56,7 +56,8 @@ def report(
 
     The page is one file that opens from disk without a network. It has numbers with intervals, DET curves, a threshold
     to drag, errors by attack, length and boundary, and timelines of the worst, the median and random utterances.
-    Without REFERENCES, it shows what the scores call spoof at --threshold.
+    Several seeds of a system are shown as systems of their own, NAME/SEED. Without REFERENCES, the page shows what the
+    scores call spoof at --threshold.
 
     For example:
 

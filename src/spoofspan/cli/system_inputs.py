@@ -1,20 +1,19 @@
-"""What compare, report, table and plot read: references, of one set or several, and the scores of several systems."""
+"""References and the scores of several systems, as compare, report, table and others read them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from glob import glob, has_magic
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from spoofspan.base.errors import SpoofspanError, UsageError
-from spoofspan.base.lazy import LazyMapping
 from spoofspan.cli import options as o
 from spoofspan.cli.inputs import FLAGS, Inputs, looks_like
+from spoofspan.data.sides import separate_seeds
 
 if TYPE_CHECKING:
     from spoofspan.data.proposals import Proposals
@@ -25,30 +24,48 @@ if TYPE_CHECKING:
     from spoofspan.uncertainty.families import Trainings
 
 
+V = TypeVar("V")
+
+
 @dataclass(frozen=True)
 class Systems:
-    """Where references and the scores of several systems are, as it was typed."""
+    """References and the scores of several systems, as they were typed."""
 
     typed: Inputs  # all but the scores
     words: tuple[str, ...]  # the scores
+    sets: tuple[str, ...] = ()  # --set
+    set_name: str | None = None  # the set that {set} stands for
 
     @classmethod
-    def of(cls, scores: list[str] | None, **flags: Any) -> Systems:
-        """What the flags say; with --dataset, the first word is one of the scores too."""
+    def of(cls, scores: list[str] | None, sets: list[str] | None, **flags: Any) -> Systems:
+        """Build the inputs from flags; with --dataset, the first word is one of the scores too."""
         inputs, words = Inputs(**flags), list(scores or ())
         if inputs.dataset is not None and inputs.references is not None:
             words.insert(0, inputs.references)
             inputs = replace(inputs, references=None)
-        return cls(inputs, tuple(words))
+        return cls(inputs, tuple(words), tuple(sets or ()))
 
-    def of_set(self, subset: str | None) -> Systems:
-        """The same with the name of a set in the place of {set}."""
+    @classmethod
+    def of_one_set(cls, **flags: Any) -> Systems:
+        """Build the inputs of a command that shows one set."""
+        systems = cls.of(**flags)
+        if len(systems.sets) > 1:
+            raise UsageError("give one --set here; spoofspan table and spoofspan domains take several")
+        paths = (systems.typed.dataset, systems.typed.references, systems.typed.durations, *systems.words)
+        if systems.sets and not any("{set}" in (path or "") for path in paths):
+            raise UsageError(f"--set {systems.sets[0]} needs {{set}} in a path, where the name is filled in")
+        return systems.of_set(systems.sets[0] if systems.sets else None)
+
+    def of_set(self, set_name: str | None) -> Systems:
+        """Fill in {set} with the name of a set."""
         from spoofspan.formats.datasets.systems import fill_in_set
 
         names = ("references", "dataset", "durations", "reference_source")
         given = {name: getattr(self.typed, name) for name in names}
-        filled: dict[str, Any] = {name: fill_in_set(text, subset) for name, text in given.items() if text is not None}
-        return Systems(replace(self.typed, **filled), tuple(fill_in_set(word, subset) for word in self.words))
+        filled: dict[str, Any] = {name: fill_in_set(text, set_name) for name, text in given.items() if text is not None}
+        for word in self.words:
+            fill_in_set(word, set_name)
+        return replace(self, typed=replace(self.typed, **filled), set_name=set_name)
 
     def names_sets(self) -> bool:
         """Whether {set} is to be filled in, in the references at least."""
@@ -74,52 +91,64 @@ class Systems:
             return error
 
     def read_each(self, fewest: int) -> tuple[References, dict[str, Scores]]:
-        """Read the references, and each word (a file, a folder, a pattern) as the scores of one system."""
-        files = self._files(fewest)
-        for where in files.values():
-            if self.typed.has_proposals(where):
+        """Read the references, and the scores of each system; several seeds of one are systems of their own."""
+
+        def read(file: SystemFile) -> Scores:
+            if self.typed.has_proposals(file.path):
                 raise UsageError(
-                    f"{where} has proposals, and this needs scores; eval, compare and table measure proposals"
+                    f"{file.path} has proposals, and this needs scores; eval, compare and table measure proposals"
                 )
-        return self.read()[0], {name: self.typed.read_scores(where) for name, where in files.items()}
+            return self.scores(file)
+
+        systems = self._open(read, fewest, separate=True)
+        return self.read()[0], dict(separate_seeds(systems))
 
     def read_trained(self, fewest: int, fps: float | None = None) -> tuple[References, dict[str, Trainings]]:
-        """Read references, and each word as one system; files of a pattern with the same utterances are its trainings.
+        """Read the references, and the scores of each system by seed.
 
         A file may have proposals instead; their times are frames, ``fps`` of them in a second, or else seconds.
         """
-        files = self._files(fewest)
+        from spoofspan.formats.datasets.systems import nested
 
-        def read(where: str) -> Scores | Proposals:
-            return self._proposals(where, fps) or self.typed.read_scores(where)
+        systems = self._open(partial(self._scores_or_proposals, fps=fps), fewest)
+        return self.read()[0], nested(systems)  # type: ignore[return-value] # kinds that are mixed are refused later
 
-        return self.read()[0], {name: _trainings(where, read) for name, where in files.items()}
+    def _open(
+        self, read: Callable[[SystemFile], V], fewest: int, *, separate: bool = False
+    ) -> Mapping[str, Mapping[str, V]]:
+        """The systems by name and seed, at least ``fewest`` of them, with seeds as ``separate`` systems or not."""
+        from spoofspan.formats.datasets.systems import open_systems
 
-    def _files(self, fewest: int) -> dict[str, str]:
-        """The files by the names of their systems, at least ``fewest`` of them."""
-        files = named_files(self.words)
-        if not files:
+        if not self.words and self.typed.dataset is None:
             self._refuse_scores_alone()
-        if len(files) < fewest:
+        systems = open_systems(self.files(), read)
+        count = len(separate_seeds(systems) if separate else systems)
+        if count < fewest:
             least = "two systems" if fewest == 2 else "one system"
-            raise UsageError(f"give REFERENCES and the scores of at least {least}, not of {len(files)}")
-        return files
+            raise UsageError(f"give REFERENCES and the scores of at least {least}, not of {count}")
+        return systems
 
     def scores_alone(self) -> dict[str, Scores] | None:
         """Read scores that were given without references; None if references were given."""
+        from spoofspan.formats.datasets.systems import find_systems, open_systems
+
         if (first := self._scores_first()) is None:
             return None
-        files = named_files([first, *self.words])
-        return {name: self.typed.read_scores(where) for name, where in files.items()}
+        files = find_systems([first, *self.words], set_name=self.set_name)
+        return dict(separate_seeds(open_systems(files, self.scores)))
 
     def _scores_first(self) -> str | None:
         """What was typed in the place of REFERENCES, if that has scores."""
-        from spoofspan.formats.datasets.systems import split_name
+        from spoofspan.formats.datasets.systems import find_systems
 
         first = self.typed.references
         if self.typed.dataset is not None or first is None:
             return None
-        known, found = looks_like(split_name(first)[1]), self._references
+        try:
+            known = looks_like(find_systems(first)[0].path)
+        except UsageError:
+            return None
+        found = self._references
         # a Parquet file may be either; references that need an option are references
         if "scores" not in known or not isinstance(found, SpoofspanError):
             return None
@@ -145,79 +174,55 @@ class Systems:
 
         return read_references(where, durations=self.typed.durations, format="segment-labels")
 
-    def files(self, dataset: Dataset | None) -> list[SystemFile]:
-        """The score files."""
-        from spoofspan.formats.datasets.systems import find_systems, seeds_below, split_name
+    def files(self) -> list[SystemFile]:
+        """Find the score files; with --dataset, also in PartialSpoof's layout."""
+        from spoofspan.formats.datasets.systems import fill_in_set, find_systems, refuse_twice, seeds_below, split_name
 
-        if dataset is None:
-            return find_systems(self.words)
+        if self.typed.dataset is None:
+            return find_systems(self.words, set_name=self.set_name)
+        dataset = self.typed.database
         files: list[SystemFile] = []
         for word in self.words or (str(dataset.folder),):
-            name, place = split_name(word)
+            name, place = split_name(fill_in_set(word, self.set_name))
             folder = Path(place).expanduser()
             found = dataset.scores_by_resolution(folder) if folder.is_dir() else {}
-            some = seeds_below(folder, found) if found else find_systems([place])
-            files += [replace(one, system=name) for one in some] if name else some
-        return files
+            below = [replace(one, system=name) for one in seeds_below(folder, found)]
+            if not self.words and not below:
+                raise UsageError("there is no score file of this set in the database; give SCORES, a file or a folder")
+            files += below or find_systems(word, set_name=self.set_name)
+        return refuse_twice(files)
 
     def scores(self, file: SystemFile) -> Scores:
-        """Read one score file; its name may say the hop that --hop would."""
-        inputs = self.typed if self.typed.hop is not None else replace(self.typed, hop=file.resolution)
-        return inputs.read_scores(file.path)
+        """Read one score file; its path may say the hop that --hop would."""
+        from spoofspan.formats.datasets.systems import with_stated_hop
 
-    def _proposals(self, where: str, fps: float | None) -> Proposals | None:
-        """Read a file if it is one of proposals."""
-        if not self.typed.has_proposals(where):
-            return None
+        return with_stated_hop(file, self.typed.hop, lambda hop: replace(self.typed, hop=hop).read_scores(file.path))
+
+    def _scores_or_proposals(self, file: SystemFile, fps: float | None) -> Scores | Proposals:
+        if not self.typed.has_proposals(file.path):
+            return self.scores(file)
         from spoofspan.formats.reading import read_proposals
 
-        return read_proposals(where, fps=fps, format=self.typed.scores_format)
+        return read_proposals(file.path, fps=fps, format=self.typed.scores_format)
 
     def rows(self, files: list[SystemFile], fps: float | None = None) -> Mapping[Any, Mapping[str, Scores | Proposals]]:
         """The systems, by resolution or name and by seed, each read when it is looked up."""
-        from spoofspan.formats.datasets.systems import rows_of
+        from spoofspan.formats.datasets.systems import open_systems, rows_of
 
-        def read(file: SystemFile) -> Scores | Proposals:
-            return self._proposals(file.path, fps) or self.scores(file)
-
-        rows: Mapping[Any, Mapping[str, SystemFile]] = rows_of(files)
-        return LazyMapping(rows, lambda key: LazyMapping(rows[key], lambda seed: read(rows[key][seed])))
+        return open_systems(files, partial(self._scores_or_proposals, fps=fps), rows_of)
 
 
-def _trainings(where: str, read: Callable[[str], Scores | Proposals]) -> Trainings:
-    paths = sorted(glob(str(Path(where).expanduser()))) if has_magic(where) else []  # noqa: PTH207
-    if len(paths) < 2:
-        return read(where)
-    first, second = (read(path) for path in paths[:2])
-    if set(first.utterances).isdisjoint(second.utterances):  # parts of one system
-        return read(where)
-    rest = [read(path) for path in paths[2:]]
-    return dict(zip(named_files(paths), (first, second, *rest), strict=True))  # type: ignore[return-value]
-
-
-def named_files(words: Sequence[str]) -> dict[str, str]:
-    """Files by the names of their systems: ``NAME=FILE``, or FILE, whose name without its ending it is then.
-
-    >>> named_files(["a/unit0.02.score", "multi=b/unit0.02.score"])
-    {'unit0.02': 'a/unit0.02.score', 'multi': 'b/unit0.02.score'}
-    """
-    from spoofspan.formats.datasets.systems import split_name
-
-    pairs = [(name, where, Path(where).stem if where != "-" else where) for name, where in map(split_name, words)]
-    names = [name or stem for name, _, stem in pairs]
-    # files of one name in several folders are told apart by their paths
-    told = [(name or (stem if names.count(stem) == 1 else where), where) for name, where, stem in pairs]
-    found = dict(told)
-    if len(found) < len(told):
-        raise UsageError("two systems have the same name; tell them apart with NAME=FILE")
-    return found
-
-
-def _takes(about: str) -> Callable[[o.Command], o.Command]:
-    scores = Annotated[list[str] | None, typer.Argument(metavar="SCORES", help=about)]
-    return o.takes("systems", FLAGS | {"scores": scores}, Systems.of)
-
-
-takes_systems = _takes("Score files, folders, or patterns such as 'unit{resolution}.score' (see docs/tables.md).")
-takes_each_system = _takes("The scores of each system, as FILE or NAME=FILE.")
-takes_trained_systems = _takes("The scores of each system, as FILE or NAME=FILE; of several seeds, as NAME='PATTERN'.")
+SCORES = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="SCORES",
+        help="FILE, NAME=FILE, NAME='GLOB' (its files are seeds), a folder, or a pattern with {system}, {seed}, "
+        "{resolution} and {set}.",
+    ),
+]
+SETS = Annotated[list[str] | None, o.option("The name that {set} stands for in all paths.", "--set")]
+SEVERAL_SETS = Annotated[
+    list[str] | None, o.option("A name that {set} stands for in all paths. May be repeated (dev, eval).", "--set")
+]
+takes_systems = o.takes("systems", FLAGS | {"scores": SCORES, "sets": SETS}, Systems.of_one_set)
+takes_systems_of_sets = o.takes("systems", FLAGS | {"scores": SCORES, "sets": SEVERAL_SETS}, Systems.of)

@@ -13,7 +13,7 @@ from spoofspan.base.lazy import LazyMapping
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
 from spoofspan.cli.eval_inputs import ProposalOptions, takes_proposals
-from spoofspan.cli.system_inputs import Systems, takes_systems
+from spoofspan.cli.system_inputs import Systems, takes_systems_of_sets
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References
@@ -21,16 +21,13 @@ if TYPE_CHECKING:
     from spoofspan.formats.datasets.systems import SystemFile
 
 
-@takes_systems
+@takes_systems_of_sets
 @takes_proposals
 @takes_bootstrap
 @o.takes_rules
 def table(
     *,
     systems: Systems,
-    sets: list[str] | None = o.flag(
-        None, "A set, put in the place of {set} in all paths; may be repeated (dev, eval).", "--set"
-    ),
     measure: list[str] | None = o.measure_flag(
         None,
         "A further column, such as event-f1@iou=0.5 or event-psds. May be repeated; proposals have no other columns.",
@@ -65,14 +62,15 @@ def table(
     """Measure systems at several resolutions.
 
     The paper's Tables 3 and 4: one row per training resolution or system; range EER, point EERs, the floor of the hop;
-    means over seeds; several sets side by side; intervals with --confidence. SCORES are files, a folder, or patterns
-    with {resolution}, {seed}, {system} and {set} in them; NAME=FILE names a system.
+    means over seeds; several sets side by side; intervals with --confidence.
 
     For example:
 
       spoofspan table ref.rttm 'unit{resolution}.score' --durations reco2dur
 
       spoofspan table ref.rttm '{system}/unit0.02.score' --durations reco2dur --format latex
+
+      spoofspan table ref.rttm 'ours=a/seed*.score' 'theirs=b/seed*.score' --durations reco2dur
 
       spoofspan table '{set}.rttm' '{set}/{seed}/unit{resolution}.score' --set dev --set eval
 
@@ -99,16 +97,16 @@ def table(
         from spoofspan.report.figures.style import must_be_drawable
 
         must_be_drawable(heatmap)
-    if not sets and systems.names_sets():
+    if not systems.sets and systems.names_sets():
         raise UsageError("{set} stands for the name of a set: give --set, for example --set dev --set eval")
-    if sets and len(sets) > 1 and not systems.names_sets():
+    if len(systems.sets) > 1 and not systems.names_sets():
         raise UsageError("several sets need {set} in REFERENCES or --dataset, where their names are filled in")
     columns = PAPER_RESOLUTIONS if resolutions is None else resolutions_in(resolutions, "--resolutions")
     tables = {}
-    for name in sets or [""]:
+    for name in systems.sets or ("",):
         of_set = systems.of_set(name or None)
         references, dataset = of_set.read()
-        files = of_set.files(dataset)
+        files = of_set.files()
         labels = _segment_labels(
             of_set, files, dataset, label_sources, segment_labels and fill_in_set(segment_labels, name)
         )

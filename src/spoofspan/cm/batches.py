@@ -44,7 +44,7 @@ class Corpus:
     Parameters
     ----------
     references : References
-        Who is spoofed when.
+        Reference labels.
     sounds : tuple of Sound
         The recording of each utterance, in the order of the references.
     samples : tuple of int
@@ -210,7 +210,7 @@ class TrainingData:
 
 
 @dataclass(frozen=True)
-class Piece:
+class AudioPiece:
     """A part of an utterance that the network takes at once."""
 
     utterance: int
@@ -234,7 +234,7 @@ class Batch:
         return Batch(self.pieces, self.waves.to(device), self.samples.to(device), targets)
 
 
-def pieces_of(samples: Sequence[int], longest: int) -> list[Piece]:
+def pieces_of(samples: Sequence[int], longest: int) -> list[AudioPiece]:
     """Cut recordings into pieces of at most so many frames.
 
     >>> [(one.start, one.frames) for one in pieces_of([samples_of(70)], 64)]
@@ -250,7 +250,7 @@ def pieces_of(samples: Sequence[int], longest: int) -> list[Piece]:
         for start in range(0, frames, step):
             length = min(step, frames - start)
             last = start + length == frames
-            found.append(Piece(utterance, start, length, size - start * HOP if last else samples_of(length)))
+            found.append(AudioPiece(utterance, start, length, size - start * HOP if last else samples_of(length)))
     return found
 
 
@@ -280,7 +280,7 @@ class Pieces(Dataset):
             {name: _padded([self.targets[i][name] for i in chosen]) for name in self.targets[chosen[0]]},
         )
 
-    def _wave(self, piece: Piece) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    def _wave(self, piece: AudioPiece) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
         start = piece.start * HOP
         return self.corpus.sounds[piece.utterance].read(start, start + piece.samples)
 

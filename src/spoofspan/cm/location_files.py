@@ -26,7 +26,7 @@ UNSAFE = re.compile(r"[^\w.+=,@ -]")
 
 
 def check_location_target(target: str | PathLike[str], *, force: bool) -> None:
-    """Refuse before long work what writing would refuse after it."""
+    """Fail fast on output that cannot be written."""
     _suffix(target)
     path = Path(target).expanduser()
     if EACH not in str(path.parent):

@@ -98,7 +98,7 @@ class Embeddings:
     counts: Tensor  # real windows of each utterance
 
 
-class Pool(nn.Module):
+class PoolingLayer(nn.Module):
     """One step of the chain: half as many windows, and half as many features if asked for."""
 
     def __init__(self, width: int, network: Network, *, last: bool) -> None:
@@ -143,7 +143,7 @@ class PostNet(nn.Module):
         widths = [width]
         self.chain = nn.ModuleList()
         for scale in range(1, 1 + max(map(scale_of, self.names))):
-            pool = Pool(widths[-1], network, last=scale == SCALES - 1)
+            pool = PoolingLayer(widths[-1], network, last=scale == SCALES - 1)
             self.chain.append(pool)
             widths.append(pool.linear.out_features)
         for name in self.names:

@@ -58,7 +58,7 @@ BEGINNINGS = (b"RIFF", b"RF64", b"fLaC", b"OggS", b"ID3", b"FORM", b".snd", b"\x
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredSound:
     """What was written."""
 
     files: dict[str, Path]  # by branch
@@ -82,7 +82,7 @@ def score(
     device: str | None = None,
     official: str | None = None,
     force: bool = False,
-) -> Scored:
+) -> ScoredSound:
     """Score recordings with a checkpoint into files in a folder: one for each resolution, and one for whole utterances.
 
     Of a model with a card, also log-likelihood ratios: each branch's own, and those of all branches of windows fused.
@@ -108,7 +108,7 @@ def score(
 
     Returns
     -------
-    Scored
+    ScoredSound
         The files by branch, how many recordings there were, and how long they last.
 
     Examples
@@ -130,7 +130,7 @@ def score(
         if card is not None:
             made |= {f"{LLR}{name}": one for name, one in card.ratios(made).items()}
         _write(files, made, force)
-    return Scored(files, len(sounds), seconds, time.monotonic() - began)
+    return ScoredSound(files, len(sounds), seconds, time.monotonic() - began)
 
 
 def load_model(model: str | Path, device: str | None = None) -> tuple[Scorer, Card | None]:

@@ -149,7 +149,7 @@ def train(
 
 
 def _check_folder(folder: Path, config: Config, resume: bool) -> None:
-    """Refuse before long work what would be refused after it."""
+    """Fail fast on invalid settings."""
     there = (folder / CONFIG).is_file()
     if there and not resume:
         raise UsageError(f"{str(folder)!r} has a training already; go on with resume=True (--resume), or name another")

@@ -37,8 +37,8 @@ from spoofspan.corpus.source_folder import (
     named_recordings,
     recordings_in,
 )
-from spoofspan.corpus.splice_plan import Plan, UtterancePlan, deal_speakers, held_out_attacks, make_plan
-from spoofspan.corpus.splicing import Material, make_utterance
+from spoofspan.corpus.splice_plan import CorpusPlan, UtterancePlan, deal_speakers, held_out_attacks, make_plan
+from spoofspan.corpus.splicing import SpliceMaterial, make_utterance
 from spoofspan.corpus.survey import Surveyed, look_at
 from spoofspan.corpus.vocoded import chosen_vocoders, deal_vocoders, write_vocoded
 from spoofspan.formats.sound import Sound, check_truncated, wav_bytes
@@ -132,7 +132,7 @@ def _build(
     if truncated == "use":
         _warn_of_truncated(recordings.items, survey)
     plan = make_plan(recordings.items, survey, chosen, recordings.attacks)
-    made = _make(out, plan, Material({one.name: one for one in recordings.items}, survey), chosen, workers)
+    made = _make(out, plan, SpliceMaterial({one.name: one for one in recordings.items}, survey), chosen, workers)
     sets = {subset: rows for subset in SETS if (rows := [one for one in made if one.subset == subset])}
     for subset, rows in sets.items():
         write_set(SetFiles(out, subset), rows, chosen)
@@ -260,7 +260,7 @@ def _look(task: tuple[Path, Sequence[Recording], float]) -> list[Surveyed]:
 class _Batch:
     out: Path
     plans: Sequence[UtterancePlan]
-    material: Material
+    material: SpliceMaterial
     settings: Settings
 
     def make(self, plan: UtterancePlan) -> Provenance:
@@ -271,7 +271,7 @@ class _Batch:
         return one.provenance
 
 
-def _make(out: Path, plan: Plan, material: Material, settings: Settings, jobs: int) -> list[Provenance]:
+def _make(out: Path, plan: CorpusPlan, material: SpliceMaterial, settings: Settings, jobs: int) -> list[Provenance]:
     """Make all utterances; return where they come from, in the order of the plan."""
     (out / WORK / "made").mkdir(exist_ok=True)
     for subset in {one.subset for one in plan.utterances}:
@@ -284,10 +284,10 @@ def _make(out: Path, plan: Plan, material: Material, settings: Settings, jobs: i
     return [made[one.utterance] for one in plan.utterances]
 
 
-def _needed(plans: Sequence[UtterancePlan], material: Material) -> Material:
+def _needed(plans: Sequence[UtterancePlan], material: SpliceMaterial) -> SpliceMaterial:
     """The material of some utterances: workers need not be told about all."""
     names = {name for plan in plans for name in (plan.carrier, *(one.donor for one in plan.substitutions))}
-    return Material(
+    return SpliceMaterial(
         {name: material.recordings[name] for name in names}, {name: material.survey[name] for name in names}
     )
 

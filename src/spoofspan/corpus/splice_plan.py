@@ -51,7 +51,7 @@ class UtterancePlan:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CorpusPlan:
     """All utterances, and the choices behind them."""
 
     utterances: tuple[UtterancePlan, ...]
@@ -70,7 +70,7 @@ def make_plan(
     survey: Mapping[str, Surveyed],
     settings: Settings,
     called: Mapping[str, str] | None = None,
-) -> Plan:
+) -> CorpusPlan:
     """Plan a corpus."""
     held_out = held_out_attacks(attacks_of(recordings), settings, called)
     set_of = deal_speakers(recordings, settings)
@@ -84,7 +84,7 @@ def make_plan(
         utterances += _plan_set(subset, usable, survey, settings)
     if not utterances:
         raise DataError("nothing can be built of these recordings: none has two stretches of speech with a pause")
-    return Plan(tuple(utterances), set_of, held_out)
+    return CorpusPlan(tuple(utterances), set_of, held_out)
 
 
 def held_out_attacks(

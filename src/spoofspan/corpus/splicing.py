@@ -31,7 +31,7 @@ SOUNDS_KEPT = 64  # in the memory of a worker
 
 
 @dataclass(frozen=True)
-class Piece:
+class SplicePiece:
     """A part of a recording between two cuts; the recording goes on beyond them, which the overlaps need."""
 
     sound: Float64
@@ -40,7 +40,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class SourceStretch:
     """Samples ``start`` to ``end`` of the result are those of a piece's recording from ``source_start`` on."""
 
     start: int
@@ -53,7 +53,7 @@ class Spliced:
     """A result, with one stretch per piece and the joints between them."""
 
     sound: Float64
-    stretches: tuple[Stretch, ...]
+    stretches: tuple[SourceStretch, ...]
     joints: tuple[Joint, ...]
 
 
@@ -102,11 +102,11 @@ def cross_fade(left: Float64, right: Float64, correlation: float) -> Float64:
     return faded
 
 
-def splice(pieces: Sequence[Piece], *, overlap: int, search: int) -> Spliced:
+def splice(pieces: Sequence[SplicePiece], *, overlap: int, search: int) -> Spliced:
     """Join pieces; ``overlap`` (even) and ``search`` are samples."""
     half = overlap // 2
     parts: list[Float64] = []
-    stretches: list[Stretch] = []
+    stretches: list[SourceStretch] = []
     joints: list[Joint] = []
     begin = pieces[0].cut_in
     reached = 0  # samples of the result
@@ -114,7 +114,7 @@ def splice(pieces: Sequence[Piece], *, overlap: int, search: int) -> Spliced:
         last = number + 1 == len(pieces)
         end = piece.cut_out if last else piece.cut_out + half
         start = reached - (overlap if number else 0)
-        stretches.append(Stretch(start, start + end - begin, begin))
+        stretches.append(SourceStretch(start, start + end - begin, begin))
         reached = start + end - begin
         own = begin + (overlap if number else 0)  # what comes before is in the joint
         parts.append(piece.sound[own : end - (0 if last else overlap)])
@@ -131,7 +131,7 @@ def splice(pieces: Sequence[Piece], *, overlap: int, search: int) -> Spliced:
     return Spliced(np.concatenate(parts), tuple(stretches), tuple(joints))
 
 
-def _check_room(piece: Piece, following: Piece, own: int, half: int, search: int) -> None:
+def _check_room(piece: SplicePiece, following: SplicePiece, own: int, half: int, search: int) -> None:
     """Refuse overlaps that would reach beyond a recording, or into the joint before."""
     fits = (
         piece.cut_out + half <= piece.sound.size
@@ -155,7 +155,7 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Material:
+class SpliceMaterial:
     """What utterances are made of."""
 
     recordings: Mapping[str, Recording]
@@ -171,7 +171,7 @@ def _levelled(recording: Recording, gain: float) -> Float64:
     return recording.sound() * gain
 
 
-def make_utterance(plan: UtterancePlan, material: Material, settings: Settings) -> Made:
+def make_utterance(plan: UtterancePlan, material: SpliceMaterial, settings: Settings) -> Made:
     """Cut, align and join."""
     names, pieces = _pieces(plan, material, settings)
     spliced = splice(pieces, overlap=2 * round(settings.overlap * RATE / 2), search=round(settings.search * RATE))
@@ -213,17 +213,17 @@ def remake(one: Provenance, recording: Callable[[str], Float64]) -> Float64:
     return sound
 
 
-def _pieces(plan: UtterancePlan, material: Material, settings: Settings) -> tuple[list[str], list[Piece]]:
+def _pieces(plan: UtterancePlan, material: SpliceMaterial, settings: Settings) -> tuple[list[str], list[SplicePiece]]:
     """The carrier with its replaced units cut out, and the donors in between; names of recordings and their pieces."""
     carrier = material.survey[plan.carrier]
     units = carrier.units(settings.shortest_pause)
     names: list[str] = []
-    pieces: list[Piece] = []
+    pieces: list[SplicePiece] = []
 
     def add(name: str, cut_in: int, cut_out: int) -> None:
         if cut_out > cut_in:
             names.append(name)
-            pieces.append(Piece(material.sound(name), cut_in, cut_out))
+            pieces.append(SplicePiece(material.sound(name), cut_in, cut_out))
 
     reached = 0
     for one in plan.substitutions:
@@ -236,7 +236,7 @@ def _pieces(plan: UtterancePlan, material: Material, settings: Settings) -> tupl
     return names, pieces
 
 
-def _moved(speech: Sequence[Span], stretch: Stretch) -> list[Span]:
+def _moved(speech: Sequence[Span], stretch: SourceStretch) -> list[Span]:
     """The speech of a recording where it is in the result."""
     moved = stretch.start - stretch.source_start
     spans = ((max(start + moved, stretch.start), min(end + moved, stretch.end)) for start, end in speech)

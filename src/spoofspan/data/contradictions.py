@@ -27,7 +27,7 @@ from spoofspan.base.times import Int64
 
 
 @dataclass
-class Stretch:
+class LabelledStretch:
     """Ranges of one label that are one (rule 1), and the time that they cover."""
 
     label: int
@@ -44,8 +44,8 @@ class Stretch:
 class Contradiction:
     """Two stretches of different labels that overlap; the one starts first, or together with the other."""
 
-    one: Stretch
-    other: Stretch
+    one: LabelledStretch
+    other: LabelledStretch
 
     @property
     def rows(self) -> tuple[int, int]:
@@ -86,12 +86,14 @@ def contradictions_among(rows: Iterable[tuple[int, int, int]], snap: int, first:
     [((1, 2), True)]
     """
     listed = list(rows)
-    singles = [Stretch(label, start, end, [(start, end, row)]) for row, (start, end, label) in enumerate(listed, first)]
+    singles = [
+        LabelledStretch(label, start, end, [(start, end, row)]) for row, (start, end, label) in enumerate(listed, first)
+    ]
     together = [(a, b) for a, b in pairwise(singles) if a.start == b.start and a.label != b.label]
     if together:  # of lines as they are, before any two are made one
         yield from (Contradiction(a, b) for a, b in together)
         return
-    latest: dict[int, Stretch] = {}
+    latest: dict[int, LabelledStretch] = {}
     for later in _stretches(listed, first):
         # of every other label only the latest stretch can reach so far
         for earlier in latest.values():
@@ -103,17 +105,17 @@ def contradictions_among(rows: Iterable[tuple[int, int, int]], snap: int, first:
         latest[later.label] = later
 
 
-def _stretches(rows: Iterable[tuple[int, int, int]], first: int) -> list[Stretch]:
+def _stretches(rows: Iterable[tuple[int, int, int]], first: int) -> list[LabelledStretch]:
     """Make one of ranges of a label that overlap, and of neighbours that touch.
 
     Two that touch with another label between them stay apart: the end of the first may have been rounded.
     """
-    latest: dict[int, Stretch] = {}
-    stretches: list[Stretch] = []
+    latest: dict[int, LabelledStretch] = {}
+    stretches: list[LabelledStretch] = []
     for row, (start, end, label) in enumerate(rows, first):
         own = latest.get(label)
         if own is None or start > own.end or (start == own.end and own is not stretches[-1]):
-            own = latest[label] = Stretch(label, start, end)
+            own = latest[label] = LabelledStretch(label, start, end)
             stretches.append(own)
         own.end = max(own.end, end)
         own.rows.append((start, end, row))

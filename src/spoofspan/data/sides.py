@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from spoofspan.base.errors import UsageError
+from spoofspan.base.lazy import LazyMapping
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
@@ -69,6 +70,25 @@ def check_utterance_scores(scores: Any) -> None:
     if isinstance(scores, Mapping):
         made = "UtteranceScores(tuple(scores), list(scores.values()), higher='bonafide')"
     raise UsageError(f"scores must be UtteranceScores, not a {type(scores).__name__}: {made}")
+
+
+def training_name(system: str, seed: str) -> str:
+    """The name of one training of a system among others."""
+    return f"{system}/{seed}"
+
+
+def separate_seeds(systems: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Make each training of a system a system of its own, called ``system/seed``; one that is alone keeps its name.
+
+    >>> dict(separate_seeds({"a": 1, "b": {"s1": 2, "s2": 3}, "c": {"s1": 4}}))
+    {'a': 1, 'b/s1': 2, 'b/s2': 3, 'c': 4}
+    """
+    check_systems(systems)
+    found: dict[str, tuple[Mapping[str, Any], str]] = {}
+    for name, one in systems.items():
+        seeds = one if isinstance(one, Mapping) else {"": one}
+        found |= {name if len(seeds) == 1 else training_name(name, seed): (seeds, seed) for seed in seeds}
+    return LazyMapping(found, lambda name: found[name][0][found[name][1]])
 
 
 def check_systems(systems: Any) -> None:

@@ -68,7 +68,7 @@ def calibrate(
     Parameters
     ----------
     references
-        Who is spoofed when, in a development set; for utterance scores also a protocol, or a label by utterance.
+        Reference labels of a development set; for utterance scores also a protocol, or a label by utterance.
     scores
         What the system said of that set, in time or of whole utterances.
     method

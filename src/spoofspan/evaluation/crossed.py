@@ -49,11 +49,11 @@ ValueOf = Callable[[Plan, ScoreMass], Value]
 SystemOf = Callable[[Plan, ScoreMass, Value], "Measured"]  # ready to be measured again without a cluster
 Columns = Mapping[str, Mapping[str, str]]  # by name: utterance -> value
 Place = Mapping[str, str]  # of a cell: its value of each column; a column that is pooled is left out
-CellOf = Callable[[Int64, Place], "Cell"]  # of its utterances and its place
+CellOf = Callable[[Int64, Place], "CrossedCell"]  # of its utterances and its place
 
 
 @dataclass(frozen=True)
-class Cell:
+class CrossedCell:
     """A part of a corpus: its value, NaN if it has none, how much of both classes it has, and why it has no value."""
 
     value: float
@@ -63,7 +63,7 @@ class Cell:
     interval: Interval | None = None
 
     @classmethod
-    def of(cls, value: Callable[[], float | tuple[float, Interval | None]], bona_fide: int, spoof: int) -> Cell:
+    def of(cls, value: Callable[[], float | tuple[float, Interval | None]], bona_fide: int, spoof: int) -> CrossedCell:
         """Measure it, with its interval if there is one; or say why it has no value."""
         try:
             found = value()
@@ -82,10 +82,10 @@ class CrossedBreakdown:
     unit: str  # of the amounts of both classes: ns, points or utterances
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    cells: Mapping[tuple[str, str], Cell]
+    cells: Mapping[tuple[str, str], CrossedCell]
     about: str = ""
 
-    def __getitem__(self, place: tuple[str, str]) -> Cell:
+    def __getitem__(self, place: tuple[str, str]) -> CrossedCell:
         return self.cells[place]
 
     def values(self) -> list[list[float]]:
@@ -131,7 +131,7 @@ def crossed(
     asv = plan.asv_scores if plan.measure.kind.needs_asv else None
     spoofs_only = against_all(part.utterances, columns, classes) if asv is not None else []
 
-    def cell_of(chosen: Int64, place: Place) -> Cell:
+    def cell_of(chosen: Int64, place: Place) -> CrossedCell:
         chosen_part = replace(mass, parts=(part.take(chosen),))
         sums = totals(chosen_part)
 
@@ -145,7 +145,7 @@ def crossed(
             system = (system_of or measured_mass)(own, chosen_part, found)
             return float(found.value), interval_in_cell(system, resampling)
 
-        return Cell.of(value, sums.all_bona_fide, sums.all_spoof)
+        return CrossedCell.of(value, sums.all_bona_fide, sums.all_spoof)
 
     found = crossed_cells(part.utterances, columns, cell_of, (str(plan.measure), mass.unit), classes)
     if asv is None:
@@ -250,7 +250,9 @@ def crossed_cells(
         for column in shown:
             chosen = np.flatnonzero(first.rows_of(row) & (second.rows_of(column) if second is not None else True))
             place = {name: one for name, one in zip(columns, (row, column), strict=False) if one != POOLED}
-            cells[row, column] = cell_of(chosen, place) if chosen.size else Cell(float("nan"), 0, 0, "there is nothing")
+            cells[row, column] = (
+                cell_of(chosen, place) if chosen.size else CrossedCell(float("nan"), 0, 0, "there is nothing")
+            )
     against = [one.name for one in (first, *rest) if one.against_all is not None]
     whose = "each cell is of its own utterances alone, bona fide and spoof" if classes is None else ""
     whose = f"each {' and '.join(against)} is measured against all bona fide" if against else whose

@@ -55,7 +55,7 @@ def overlay(
     Parameters
     ----------
     references, scores
-        Who is spoofed when, and what a system said.
+        Reference labels and system scores.
     convention
         A named set of rules.
     **rules
@@ -92,7 +92,7 @@ def point_mass(
     Parameters
     ----------
     references, scores
-        Who is spoofed when, and what a system said.
+        Reference labels and system scores.
     resolution
         The length of a point in seconds.
     convention, **rules
@@ -140,11 +140,12 @@ def range_eer(
     Parameters
     ----------
     references, scores
-        Who is spoofed when, and what a system said.
+        Reference labels and system scores.
     convention
         A named set of rules.
     eer_rule
-        How the EER is read off the curve: ``nearest`` (default), ``interpolated``, ``convex-hull``, ``bucketed(...)``.
+        How the EER is computed from the error curve: ``nearest`` (default), ``interpolated``, ``convex-hull``,
+        ``bucketed(...)``.
     undefined
         ``"nan"`` gives NaN where there is no EER (one class only) instead of an error.
     threads
@@ -192,7 +193,7 @@ def point_eer(
     Parameters
     ----------
     references, scores
-        Who is spoofed when, and what a system said.
+        Reference labels and system scores.
     resolution
         The length of a point in seconds. Coarser than the scores' hop, it is an easier task, and the result says so.
     convention, eer_rule, undefined, threads, **rules
@@ -232,7 +233,7 @@ def utterance_eer(
     Parameters
     ----------
     references, scores
-        Who is spoofed when, and what a system said.
+        Reference labels and system scores.
     convention, eer_rule, undefined, **rules
         As in :func:`range_eer`.
 
@@ -269,7 +270,7 @@ def bisection_eer(
     Parameters
     ----------
     references, scores
-        Who is spoofed when, and what a system said.
+        Reference labels and system scores.
     precision
         The algorithm ends where FPR and FNR differ by less.
     quantiles
@@ -345,7 +346,7 @@ def best_possible(
     Parameters
     ----------
     references
-        Who is spoofed when.
+        Reference labels.
     hop
         The spacing of the scores in seconds.
     convention, eer_rule, **rules
@@ -401,7 +402,7 @@ def error_curve(
     Parameters
     ----------
     references, scores
-        Who is spoofed when, and what a system said. Hard decisions have one meaningful point: ``at(0.5)``.
+        Reference labels and system scores. Hard decisions have one meaningful point: ``at(0.5)``.
     resolution
         The length of a point in seconds; without it, durations are counted.
     convention, **rules
@@ -453,7 +454,7 @@ def evaluate(
     Parameters
     ----------
     references
-        Who is spoofed when.
+        Reference labels.
     scores
         What a system said: scores in time, or proposals, which have event measures only.
     measures

@@ -24,7 +24,7 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Rules, Touched, rules_for
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.crossed import NO_INTERVALS, Cell, Columns, CrossedBreakdown, crossed_cells
+from spoofspan.evaluation.crossed import NO_INTERVALS, Columns, CrossedBreakdown, CrossedCell, crossed_cells
 from spoofspan.evaluation.measurement import ALL_THRESHOLDS, EventMeasurement, counted
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.signature import Inputs, Signature, given_threshold, references_hash, sign_hashes, used_hash
@@ -323,10 +323,10 @@ def crossed_events(
         options = replace(options, threshold=whole.threshold)
     utterances = corpus.references.utterances
 
-    def cell_of(chosen: Any, _: Any) -> Cell:
+    def cell_of(chosen: Any, _: Any) -> CrossedCell:
         part = replace(corpus, references=corpus.references.take(chosen), system=_of(corpus.system, utterances, chosen))
         events = int(spoof_ranges(part.references, unite=measure.kind.variant == "spoofspan").starts.size)
-        return Cell.of(lambda: part.evaluate([measure], options)[str(measure)].value, 0, events)
+        return CrossedCell.of(lambda: part.evaluate([measure], options)[str(measure)].value, 0, events)
 
     return crossed_cells(utterances, columns, cell_of, (str(measure), "events"), about=about)
 

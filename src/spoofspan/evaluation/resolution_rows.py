@@ -26,7 +26,7 @@ def point_measure(resolution: float) -> str:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """One number: the mean over seeds of one measure."""
 
     measurements: Mapping[str, Measurement]  # by seed; a single one may have an empty name
@@ -79,13 +79,13 @@ class ResolutionRow:
 
     name: str
     hop: float | None  # None for scores that are ranges, and for proposals
-    ranges: Cell | None  # the range EER; None for proposals, which have no EER
-    point_eers: Mapping[float, Cell]
+    ranges: TableCell | None  # the range EER; None for proposals, which have no EER
+    point_eers: Mapping[float, TableCell]
     floor: Measurement | None
-    measures: Mapping[str, Cell] = field(default_factory=dict)
+    measures: Mapping[str, TableCell] = field(default_factory=dict)
 
     @property
-    def range_eer(self) -> Cell:
+    def range_eer(self) -> TableCell:
         """The range EER, which proposals have not."""
         if self.ranges is None:
             raise UsageError(f"{self.name}: these are proposals, which have no EER; look at .measures")
@@ -105,7 +105,7 @@ class ResolutionRow:
         return self.hop is not None and resolution > self.hop * SAME
 
     @property
-    def eers(self) -> Iterator[tuple[str, Cell]]:
+    def eers(self) -> Iterator[tuple[str, TableCell]]:
         """The EERs, with the column they stand in."""
         if self.ranges is not None:
             yield RANGE, self.ranges
@@ -113,7 +113,7 @@ class ResolutionRow:
             yield point_measure(resolution), cell
 
     @property
-    def cells(self) -> Iterator[tuple[str, Cell]]:
+    def cells(self) -> Iterator[tuple[str, TableCell]]:
         """All cells, with the column they stand in."""
         yield from self.eers
         yield from self.measures.items()

@@ -30,7 +30,7 @@ from spoofspan.data.sides import check_sides, check_systems
 from spoofspan.evaluation.evaluate import best_possible, evaluate
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.evaluation.resolution_rows import RANGE, SAME, Cell, ResolutionRow, point_measure
+from spoofspan.evaluation.resolution_rows import RANGE, SAME, ResolutionRow, TableCell, point_measure
 from spoofspan.mass.points import check_resolution
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure, in_percent, parse_measures
@@ -135,7 +135,7 @@ def resolution_table(
     Parameters
     ----------
     references
-        Who is spoofed when.
+        Reference labels.
     systems
         Scores by the hop (seconds) that a system was trained at, or by its name; those of several seeds of one system
         as a dict, seed -> scores. The mappings are read one entry at a time, so they may be lazy. Proposals instead of
@@ -268,7 +268,9 @@ class _Rows:
                 del scores  # before the next ones are read
             if hop is not None and hop not in floors and RANGE in measured[seed]:
                 floors[hop] = self._floor(hop, scored)
-            found = {column: Cell({seed: one[column] for seed, one in measured.items()}) for column in measured[seed]}
+            found = {
+                column: TableCell({seed: one[column] for seed, one in measured.items()}) for column in measured[seed]
+            }
             points = {one: found[point_measure(one)] for one in self.resolutions if point_measure(one) in found}
             floor = floors[hop] if hop is not None and RANGE in found else None
             more = {column: found[column] for column in self.more}

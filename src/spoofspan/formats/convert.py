@@ -149,7 +149,7 @@ def write_references(
     Parameters
     ----------
     references : References
-        Who is spoofed when.
+        Reference labels.
     target
         The file. The end of its name tells the format: .rttm, .parquet, .csv, .jsonl, ...
     format

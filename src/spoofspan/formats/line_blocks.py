@@ -65,7 +65,7 @@ def line_blocks(source: Source, size: int) -> Iterator[Any]:
 
 
 def _last_line_end(memory: memoryview) -> int:
-    """Where the last line that has an end ends; 0 if there is none."""
+    """Offset after the last newline, or 0."""
     end, step = len(memory), 1 << 10
     while end:  # from the back, a copy of one step at a time
         begin = max(end - step, 0)

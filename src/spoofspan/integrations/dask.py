@@ -15,6 +15,7 @@ one by one for that. ``signed=False`` does without.
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -52,6 +53,8 @@ Files = Where | Sequence[Where]
 T = TypeVar("T")
 
 PATIENCE = 20.0  # seconds to wait for a scheduler, and for its first worker
+POLL = 0.005  # seconds
+LOST = 300.0  # seconds without progress after which a cluster without any worker is given up
 BYTES_PER_PIECE = 1 << 25
 BYTES_PER_SHARD = 1 << 25
 IDS_PER_PIECE = 1 << 10
@@ -211,10 +214,27 @@ class _Submitter:
         return [_result(future) for future in futures]
 
     def watch(self, futures: Sequence[Future], what: str) -> None:
-        """Wait, and say how far it is; errors are raised by whoever takes the results."""
+        """Wait and show progress; errors of tasks are raised by whoever takes the results.
+
+        A cluster whose workers are all gone would be waited for forever.
+        """
+        completed = as_completed(futures, loop=self.client.loop, raise_errors=False)
+        alive = time.monotonic()
         with progress(what, total=len(futures), unit="tasks") as advance:
-            for _ in as_completed(futures, loop=self.client.loop, raise_errors=False):
-                advance(1)
+            while not completed.is_empty():
+                if completed.has_ready():
+                    next(completed)
+                    advance(1)
+                    alive = time.monotonic()
+                    continue
+                time.sleep(POLL)
+                if time.monotonic() < alive + LOST:
+                    continue
+                alive = time.monotonic()
+                if not self.client.scheduler_info(n_workers=-1)["workers"]:
+                    raise DataError(
+                        f"the cluster has no workers left, and nothing was done for {LOST:g} s; start some, and repeat"
+                    )
 
 
 def _result(future: Future) -> Any:

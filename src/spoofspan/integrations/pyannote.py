@@ -81,7 +81,7 @@ def annotations_from(references: References) -> dict[str, Annotation]:
     Parameters
     ----------
     references : References
-        Who is spoofed when.
+        Reference labels.
 
     Returns
     -------

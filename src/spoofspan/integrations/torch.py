@@ -436,7 +436,7 @@ class RangeEER(_EER):
     spoof_label : {0, 1}, optional
         What labels of frames call spoof, where :meth:`update` is given such.
     eer_rule : {"nearest", "interpolated"}
-        How the EER is read off.
+        How the EER is computed from the error curve.
     convention : str
         Name of a set of rules.
     **rules

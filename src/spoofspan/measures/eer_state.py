@@ -473,7 +473,7 @@ def _expected(given: T, kind: type[T]) -> T:
 
 
 def _differing(one: str, other: str) -> str:
-    """Those parts of a text that another one has not."""
+    """Fields that differ between two descriptions."""
     return ", ".join(part for part in one.split(", ") if part not in other.split(", ")) or "(none)"
 
 

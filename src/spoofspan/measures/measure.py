@@ -141,7 +141,9 @@ class Measure:
                 _set_parameters(spelling, part, parameters, kind.ranges)
         if (match["basis"] == "point") != (resolution is not None):
             example = f"point-{kind.name if 'point' in kind.bases else 'eer'}@20ms"
-            raise UsageError(f"no measure {spelling!r}: points have a resolution, and nothing else has: {example}")
+            raise UsageError(
+                f"no measure {spelling!r}: point measures need a resolution, e.g. {example}; other measures have none"
+            )
         if match["positive"] and not kind.positive:
             raise UsageError(f"no measure {spelling!r}: {kind.name} has no positive class; leave -bonafide out")
         measure = cls(family, resolution, given, tuple(parameters.items()))

@@ -16,7 +16,7 @@ from typing import Any
 from spoofspan.base.errors import UsageError
 from spoofspan.base.times import milliseconds
 from spoofspan.base.version import __version__
-from spoofspan.evaluation.resolution_rows import RANGE, Cell, ResolutionRow
+from spoofspan.evaluation.resolution_rows import RANGE, ResolutionRow, TableCell
 from spoofspan.evaluation.resolution_table import ResolutionTable
 from spoofspan.evaluation.signature import short_hash
 from spoofspan.measures.measure import Measure
@@ -141,7 +141,7 @@ def numbers_of(row: ResolutionRow, look: Look) -> list[tuple[str, bool]]:
     return [*([(floor, False)] if look.floor else []), (_number(row.ranges, look), False), *points, *more]
 
 
-def _number(cell: Cell, look: Look) -> str:
+def _number(cell: TableCell, look: Look) -> str:
     """The number of a cell, with its interval if it has one."""
     number, interval = percent(cell.value, look.decimals), cell.interval
     if interval is None or not look.intervals:
@@ -369,5 +369,5 @@ def details(tables: Mapping[str, ResolutionTable], *, short: bool = False) -> It
                 yield f"signature of {title}{f' ({name})' if name else ''} {signature}"
 
 
-def _comparable(cell: Cell) -> str:
+def _comparable(cell: TableCell) -> str:
     return next(iter(cell.measurements.values())).signature.comparable

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.breakdown import Breakdown
     from spoofspan.evaluation.check import Check
     from spoofspan.evaluation.corpus import Evaluation
-    from spoofspan.evaluation.crossed import Cell, CrossedBreakdown
+    from spoofspan.evaluation.crossed import CrossedBreakdown, CrossedCell
     from spoofspan.evaluation.reference_diff import ReferenceDifference
     from spoofspan.formats.datasets.benchmarks import BenchmarkRun
     from spoofspan.measures.operating_point import OperatingPoint
@@ -191,7 +191,7 @@ def crossed_table(crossed: CrossedBreakdown) -> Table:
     def text(value: float) -> str:
         return "" if math.isnan(value) else number_cell(crossed.measure, value)
 
-    def with_interval(cell: Cell) -> str:
+    def with_interval(cell: CrossedCell) -> str:
         value = text(cell.value)
         if not value or cell.interval is None:
             return value

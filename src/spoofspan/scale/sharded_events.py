@@ -24,7 +24,7 @@ from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import NothingToMeasureError, UndefinedMeasureError, UsageError
 from spoofspan.base.locks import stored_in, temporary_folder
 from spoofspan.base.times import Int64
-from spoofspan.evaluation.crossed import NO_INTERVALS, Cell, Columns, CrossedBreakdown, crossed_cells
+from spoofspan.evaluation.crossed import NO_INTERVALS, Columns, CrossedBreakdown, CrossedCell, crossed_cells
 from spoofspan.evaluation.events import Circumstances, EventEvaluation, Prepared, event_rules
 from spoofspan.evaluation.measurement import EventMeasurement
 from spoofspan.evaluation.plan import EvaluationOptions
@@ -175,12 +175,12 @@ def cross_events(
                     found[cell] = found[cell] + tally if cell in found else tally
         numbers = np.fromiter(cell_of_utterance.values(), np.int64)
 
-        def cell_of(chosen: Int64, _: Any) -> Cell:
+        def cell_of(chosen: Int64, _: Any) -> CrossedCell:
             count = int(np.concatenate(events)[chosen].sum())
             counted = [found[cell] for cell in np.unique(numbers[chosen]).tolist() if cell in found]
             if not counted:
-                return Cell(float("nan"), 0, count, "references and scores have no utterance in common")
-            return Cell.of(lambda: reduce(add, counted).value(measure).value, 0, count)
+                return CrossedCell(float("nan"), 0, count, "references and scores have no utterance in common")
+            return CrossedCell.of(lambda: reduce(add, counted).value(measure).value, 0, count)
 
         return crossed_cells(list(cell_of_utterance), columns, cell_of, (str(measure), "events"), about=about)
 

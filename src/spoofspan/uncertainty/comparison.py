@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.tabular import Tabular
 from spoofspan.data.references import References
-from spoofspan.data.sides import check_systems
+from spoofspan.data.sides import check_systems, training_name
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import Threshold
 from spoofspan.uncertainty.clusters import Resampling
-from spoofspan.uncertainty.families import Family, Pair, Task, Trainings, training_name
+from spoofspan.uncertainty.families import Family, Pair, Task, Trainings
 from spoofspan.uncertainty.left_out import LeftOut
 from spoofspan.uncertainty.measured_system import BootstrapArguments, SignedSystems, signers_of, split_arguments
 from spoofspan.uncertainty.ranks import Rank, ranks
@@ -216,7 +216,7 @@ def compare(
     unpaired: bool = False,
     **arguments: Unpack[BootstrapArguments],
 ) -> Comparison:
-    """Compare two or more systems, every two of them, on the same clusters.
+    """Compare every pair of two or more systems on the same clusters.
 
     Parameters
     ----------

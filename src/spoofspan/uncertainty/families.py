@@ -20,6 +20,7 @@ from spoofspan.base.times import Float64
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
+from spoofspan.data.sides import training_name
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import Threshold, check_threshold
@@ -35,11 +36,6 @@ Trainings: TypeAlias = "Scores | Proposals | Mapping[str, Scores] | Mapping[str,
 # Replicates are raised to at most so many where fewer cannot decide.
 MOST_REPLICATES = 20_000
 Pair: TypeAlias = tuple[int, int]
-
-
-def training_name(system: str, seed: str) -> str:
-    """What one training of a system is called among others."""
-    return f"{system}/{seed}"
 
 
 @dataclass(frozen=True, eq=False)

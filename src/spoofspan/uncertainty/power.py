@@ -81,7 +81,7 @@ def clusters_needed(difference: float, deviation: float, power: float, level: fl
 
 
 def detectable_difference(deviation: float, clusters: int, power: float, level: float, samples: int = 1) -> float:
-    """The least difference that so many clusters find with this power."""
+    """Smallest difference detectable with n clusters at this power."""
     low, high = 0.0, deviation
     while power_of(high, deviation, clusters, level, samples) < power:
         low, high = high, 2 * high

@@ -39,13 +39,13 @@ from spoofspan.corpus.audit.probes import (
     SPEAKER,
     UTTERANCE,
     Probe,
-    Rows,
+    ProbeRows,
     difference_in_words,
     is_said,
     rows_of,
     seconds,
 )
-from spoofspan.corpus.audit.statistics import HOP, Measured, measure_all
+from spoofspan.corpus.audit.statistics import HOP, MeasuredSound, measure_all
 from spoofspan.data.references import BONA_FIDE, NONSPEECH, SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.formats.sound import RATE
@@ -114,7 +114,7 @@ def audit(
 
 def audit_measured(
     utterances: Sequence[Utterance],
-    measured: Sequence[Measured],
+    measured: Sequence[MeasuredSound],
     false_alarms: float = FALSE_ALARMS,
     available: int | None = None,
 ) -> Audit:
@@ -140,7 +140,7 @@ def audit_measured(
 class _Auditing:
     """Probes over one corpus."""
 
-    def __init__(self, utterances: Sequence[Utterance], measured: Sequence[Measured]) -> None:
+    def __init__(self, utterances: Sequence[Utterance], measured: Sequence[MeasuredSound]) -> None:
         self.utterances, self.measured = utterances, measured
         self.names = [f"{number}" for number in range(len(utterances))]
         known = {one.speaker for one in utterances}
@@ -156,9 +156,9 @@ class _Auditing:
         self.attacks = sorted({attack for one in utterances for attack in one.attacks})
         self.sets = list(dict.fromkeys(one.subset for one in utterances))
         self.mixed = any(one.is_mixed for one in utterances)
-        self._rows: dict[str, Rows] = {}
+        self._rows: dict[str, ProbeRows] = {}
 
-    def rows(self, unit: str) -> Rows:
+    def rows(self, unit: str) -> ProbeRows:
         """The rows of a unit, made once."""
         if unit not in self._rows:
             self._rows[unit] = rows_of(unit, self.utterances, self.measured)
@@ -261,7 +261,7 @@ class _Look:
         lasting = seconds(rows)
         return least_standard_error(lasting[pieces & ~spoof], lasting[pieces & spoof])
 
-    def _runs_of(self, kept: Int64) -> tuple[Rows, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    def _runs_of(self, kept: Int64) -> tuple[ProbeRows, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """The runs that frames lie in, which of them are judged, and which are spoof."""
         rows = self.auditing.rows(RUN)
         meant = np.array([attack is None or self.part in (ALL, attack) for attack in rows.attack], np.bool_)
@@ -292,7 +292,7 @@ class _Look:
         return found
 
 
-def _of_utterances(rows: Rows, kept: Int64) -> tuple[npt.NDArray[np.bool_], Int64]:
+def _of_utterances(rows: ProbeRows, kept: Int64) -> tuple[npt.NDArray[np.bool_], Int64]:
     """Which rows belong to some utterances, and where those of each begin."""
     own = np.isin(rows.utterance, kept)
     return own, offsets_of(np.bincount(rows.utterance[own], minlength=int(kept.max()) + 1)[kept])

@@ -52,14 +52,14 @@ class Utterance:
 
 
 @dataclass(frozen=True)
-class Material:
+class AuditMaterial:
     """What is audited, and how many utterances there are."""
 
     utterances: tuple[Utterance, ...]
     available: int
 
 
-def material_of(folder: Path, limit: int, source: str | None = None) -> Material:
+def material_of(folder: Path, limit: int, source: str | None = None) -> AuditMaterial:
     """At most ``limit`` utterances of each set, drawn at random, always the same ones."""
     if not folder.exists():
         raise UsageError(f"there is no {str(folder)!r}; give the folder of a corpus")
@@ -78,7 +78,7 @@ def material_of(folder: Path, limit: int, source: str | None = None) -> Material
     if not any(spoofed) or not any(run.attack is None for one in every for run in one.runs):
         raise DataError(f"{folder}: an audit compares bona fide with spoof; both must be there")
     drawn = [one for utterances in found for one in _some(utterances, limit)]
-    return Material(tuple(drawn), len(every))
+    return AuditMaterial(tuple(drawn), len(every))
 
 
 def _some(utterances: list[Utterance], limit: int) -> list[Utterance]:

@@ -22,7 +22,7 @@ from spoofspan.corpus.audit.statistics import (
     RUN_STATISTICS,
     TICK,
     UTTERANCE_STATISTICS,
-    Measured,
+    MeasuredSound,
     columns,
 )
 
@@ -33,7 +33,7 @@ Said = Callable[[float], str]
 
 
 @dataclass(frozen=True)
-class Rows:
+class ProbeRows:
     """What a probe sees: a row for each frame, run or utterance, and its time."""
 
     utterance: Int64
@@ -133,12 +133,12 @@ def difference_in_words(probe: Probe, statistic: str, difference: float) -> str:
     return probe.said[statistic](difference)
 
 
-def rows_of(unit: str, utterances: Sequence[Utterance], measured: Sequence[Measured]) -> Rows:
+def rows_of(unit: str, utterances: Sequence[Utterance], measured: Sequence[MeasuredSound]) -> ProbeRows:
     """The rows of a unit."""
     return {FRAME: _frames, RUN: _runs, UTTERANCE: _wholes}[unit](utterances, measured)
 
 
-def _frames(utterances: Sequence[Utterance], measured: Sequence[Measured]) -> Rows:
+def _frames(utterances: Sequence[Utterance], measured: Sequence[MeasuredSound]) -> ProbeRows:
     counts = [len(one.bands) for one in measured]
     owner = np.repeat(np.arange(len(utterances)), counts)
     number = np.concatenate([np.arange(count) for count in counts])
@@ -152,17 +152,17 @@ def _frames(utterances: Sequence[Utterance], measured: Sequence[Measured]) -> Ro
     position = (number + 0.5) / np.repeat(counts, counts)
     features = {f"band {i}": bands[:, i] for i in range(len(BANDS))}
     features |= {"position": position, "centrality": np.abs(position - 0.5)}
-    return Rows(owner, start, start + HOP * TICK, attacks, place >= 0, features)
+    return ProbeRows(owner, start, start + HOP * TICK, attacks, place >= 0, features)
 
 
-def _runs(utterances: Sequence[Utterance], measured: Sequence[Measured]) -> Rows:
+def _runs(utterances: Sequence[Utterance], measured: Sequence[MeasuredSound]) -> ProbeRows:
     mixed = any(one.is_mixed for one in utterances)
     owner = np.repeat(np.arange(len(utterances)), [len(one.runs) for one in utterances])
     runs = [run for one in utterances for run in one.runs]
     judged = np.array([one.is_mixed or not mixed for one in utterances], np.bool_)[owner]
     table = np.concatenate([one.runs for one in measured])
     features = dict(columns(RUN_STATISTICS, RUN_STATISTICS, table))
-    return Rows(
+    return ProbeRows(
         owner,
         np.array([run.start for run in runs], np.int64),
         np.array([run.end for run in runs], np.int64),
@@ -172,16 +172,16 @@ def _runs(utterances: Sequence[Utterance], measured: Sequence[Measured]) -> Rows
     )
 
 
-def _wholes(utterances: Sequence[Utterance], measured: Sequence[Measured]) -> Rows:
+def _wholes(utterances: Sequence[Utterance], measured: Sequence[MeasuredSound]) -> ProbeRows:
     table = np.array([one.whole for one in measured])
     owner = np.arange(len(utterances))
     attacks = tuple("+".join(one.attacks) or None for one in utterances)
     end = np.array([one.duration for one in utterances], np.int64)
     features = columns(UTTERANCE_STATISTICS, UTTERANCE_STATISTICS, table)
-    return Rows(owner, np.zeros(len(owner), np.int64), end, attacks, end > 0, features)
+    return ProbeRows(owner, np.zeros(len(owner), np.int64), end, attacks, end > 0, features)
 
 
-def seconds(rows: Rows) -> Float64:
+def seconds(rows: ProbeRows) -> Float64:
     """How long each row lasts."""
     lasting: Float64 = (rows.end - rows.start) / SECOND
     return lasting

@@ -36,7 +36,7 @@ UTTERANCE_STATISTICS = ("level", "lead", "trail", "length")
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredSound:
     """The statistics of one utterance: a row for each frame, for each run, and one for the whole."""
 
     bands: npt.NDArray[np.float32]  # dB
@@ -45,17 +45,17 @@ class Measured:
     whole: Float64
 
 
-def measure_all(utterances: Sequence[Utterance], jobs: int) -> list[Measured]:
+def measure_all(utterances: Sequence[Utterance], jobs: int) -> list[MeasuredSound]:
     """Measure the sound of utterances."""
     batches = in_batches(utterances, BATCH)
     return [one for batch in do_all(_measure_some, batches, jobs, "measuring sound", len) for one in batch]
 
 
-def _measure_some(batch: Sequence[Utterance]) -> list[Measured]:
+def _measure_some(batch: Sequence[Utterance]) -> list[MeasuredSound]:
     return [measure(one, read_sound(one.sound, "use")) for one in batch]
 
 
-def measure(one: Utterance, sound: Float64) -> Measured:
+def measure(one: Utterance, sound: Float64) -> MeasuredSound:
     """Measure one utterance."""
     frames = max(-(-one.duration // (HOP * TICK)), 1)
     look = _Look.at(sound, frames)
@@ -68,7 +68,7 @@ def measure(one: Utterance, sound: Float64) -> Measured:
     lead, trail = look.silence(0, sound.size)
     whole = np.array([look.level(slice(None)), lead, trail, np.log(one.duration / SECOND)])
     bands = (10 * np.log10(look.power + SOFTEST)).astype(np.float32)
-    return Measured(bands, np.where(inside, place, -1), np.array(runs).reshape(-1, len(RUN_STATISTICS)), whole)
+    return MeasuredSound(bands, np.where(inside, place, -1), np.array(runs).reshape(-1, len(RUN_STATISTICS)), whole)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from spoofspan.measures.costs import (
 )
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
 from spoofspan.measures.reliability import Reliability, reliability
-from spoofspan.report.figures.figure_data import Line, SystemCurve, ends_of_classes
+from spoofspan.report.figures.figure_data import FigureLine, SystemCurve, ends_of_classes
 from spoofspan.report.figures.line_simplification import thin_function
 
 BINS = 10
@@ -154,8 +154,8 @@ class TippettData:
     """How much of each class has at least a given log-likelihood ratio; outside of its ends a line goes on flat."""
 
     name: str
-    bona_fide: Line
-    spoof: Line
+    bona_fide: FigureLine
+    spoof: FigureLine
     misleading_bona_fide: float  # share of bona fide whose ratio speaks for spoof
     misleading_spoof: float  # share of spoof whose ratio speaks for bona fide
     unit: str
@@ -190,11 +190,11 @@ def tippett_data(system: SystemCurve, scores_are: ScoresAre, *, prior: float = f
     )
 
 
-def _at_least(ratios: Float64, amounts: Float64) -> Line:
+def _at_least(ratios: Float64, amounts: Float64) -> FigureLine:
     """The share with at least a ratio: it falls behind each ratio by the amount under it."""
     below = np.concatenate(([0.0], np.cumsum(amounts))) / amounts.sum()
     finite = np.isfinite(ratios)
     steps = np.stack((1 - below[:-1], 1 - below[1:]), axis=1)[finite].reshape(-1)
     x = np.repeat(ratios[finite], 2)
     kept = thin_function(x, steps) if x.size else np.arange(0)
-    return Line(x[kept], steps[kept])
+    return FigureLine(x[kept], steps[kept])

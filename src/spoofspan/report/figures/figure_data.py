@@ -102,7 +102,7 @@ def system_curve(
     Parameters
     ----------
     references, scores
-        Who is spoofed when, and what the system said.
+        Reference labels and system scores.
     name : str
         What the system is called in figures.
     resolution : float, optional
@@ -193,7 +193,7 @@ def det_data(system: SystemCurve) -> DetData:
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class FigureLine:
     """Points to be joined by straight lines; a jump has two points of the same x."""
 
     x: Float64
@@ -205,8 +205,8 @@ class ThresholdData:
     """FPR and FNR over the threshold. Left and right of their ends they stay as they are there."""
 
     name: str
-    false_positive: Line
-    false_negative: Line
+    false_positive: FigureLine
+    false_negative: FigureLine
     threshold: float  # of the EER
     eer: float
     decision: str
@@ -243,7 +243,7 @@ def _picked(system: SystemCurve) -> ThinCurve:
     return thin_curve(system.mass, tolerance=SHARE_OF_PICKING * TOLERANCE)
 
 
-def _step_line(thresholds: Float64, rates: Float64) -> Line:
+def _step_line(thresholds: Float64, rates: Float64) -> FigureLine:
     """A rate over the threshold, as steps: it changes just above each candidate, and holds up to the next one."""
     finite = np.isfinite(thresholds)
     after = np.append(rates[1:], rates[-1:])
@@ -252,9 +252,9 @@ def _step_line(thresholds: Float64, rates: Float64) -> Line:
     if x.size and x[0] > x[-1]:  # scores that are higher for spoof
         line_x, line_y = line_x[::-1], line_y[::-1]
     if not x.size:
-        return Line(x, first)
+        return FigureLine(x, first)
     chosen = thin_function(line_x, line_y, (1 - SHARE_OF_PICKING) * TOLERANCE)
-    return Line(line_x[chosen], line_y[chosen])
+    return FigureLine(line_x[chosen], line_y[chosen])
 
 
 # ---------------------------------------------------------------- scores by class

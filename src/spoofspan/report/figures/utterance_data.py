@@ -45,7 +45,7 @@ WAVEFORM_COLUMNS = 800
 
 
 @dataclass(frozen=True)
-class Stretch:
+class DrawnStretch:
     """Some time, and what it is."""
 
     start: float
@@ -68,18 +68,18 @@ class TimelineData:
 
     utterance: str
     duration: float
-    reference: tuple[Stretch, ...]  # bonafide, spoof, ignored
+    reference: tuple[DrawnStretch, ...]  # bonafide, spoof, ignored
     score_starts: Float64
     score_ends: Float64
     scores: Float64  # as given
-    decision: tuple[Stretch, ...]  # bonafide, spoof, none
-    outcomes: tuple[Stretch, ...]  # what decision and reference make: true_positive, false_negative, ...
+    decision: tuple[DrawnStretch, ...]  # bonafide, spoof, none
+    outcomes: tuple[DrawnStretch, ...]  # what decision and reference make: true_positive, false_negative, ...
     threshold: float
     higher: Higher
     waveform: Waveform | None = None
 
     @property
-    def errors(self) -> tuple[Stretch, ...]:
+    def errors(self) -> tuple[DrawnStretch, ...]:
         """The stretches that are called wrong."""
         return tuple(one for one in self.outcomes if one.label in ("false_positive", "false_negative"))
 
@@ -123,7 +123,7 @@ def timeline_data(
     Parameters
     ----------
     references, scores
-        Who is spoofed when, and what a system said.
+        Reference labels and system scores.
     utterance : str
         Which utterance.
     threshold
@@ -214,7 +214,7 @@ def called_timeline_data(
     only = _only(scores, utterance, "scores")
     called = called_ranges(only, threshold, **vars(how))
     starts, ends, values = _score_ranges(runs_of(only, how))
-    decision = [Stretch(start, end, label) for start, end, label, *_ in called[utterance]]
+    decision = [DrawnStretch(start, end, label) for start, end, label, *_ in called[utterance]]
     sound = None if samples is None else _waveform(samples, sample_rate)
     duration = max([*(ends / 1e9), *(one.end for one in decision)], default=0.0)
     columns = starts / 1e9, ends / 1e9, values
@@ -417,11 +417,11 @@ def _outcome(label: int, decision: str) -> Outcome:
     return "false_positive" if decision == "spoof" else "true_negative"
 
 
-def _stretches(edges: Int64, labels: Sequence[str]) -> tuple[Stretch, ...]:
+def _stretches(edges: Int64, labels: Sequence[str]) -> tuple[DrawnStretch, ...]:
     """Pieces of time, with those of the same kind that touch joined."""
     begins = [i for i in range(len(labels)) if not i or labels[i] != labels[i - 1]]
     at = (edges / 1e9).tolist()
-    return tuple(Stretch(at[begin], at[end], labels[begin]) for begin, end in pairwise([*begins, len(labels)]))
+    return tuple(DrawnStretch(at[begin], at[end], labels[begin]) for begin, end in pairwise([*begins, len(labels)]))
 
 
 def _waveform(samples: npt.ArrayLike, sample_rate: float | None) -> Waveform:

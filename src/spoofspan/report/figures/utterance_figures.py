@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spoofspan.report.figures.style import BLACK, in_mm, is_wide, new_figure, styled
-from spoofspan.report.figures.utterance_data import MeasurementData, PointsData, ResamplingData, Stretch, TimelineData
+from spoofspan.report.figures.utterance_data import (
+    DrawnStretch,
+    MeasurementData,
+    PointsData,
+    ResamplingData,
+    TimelineData,
+)
 from spoofspan.report.palette import LIGHT
 from spoofspan.report.resolutions import spaced
 
@@ -48,7 +54,7 @@ NUMBER: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 5.5, "line
 
 
 def _bars(
-    axes: Axes, stretches: Iterable[Stretch], row: float, looks: Looks, height: float = 0.8, *, mm: float = np.inf
+    axes: Axes, stretches: Iterable[DrawnStretch], row: float, looks: Looks, height: float = 0.8, *, mm: float = np.inf
 ) -> None:
     """Draw stretches of time as boxes around a row, ``mm`` to the second; neighbours too narrow for a frame merge."""
     pieces = list(stretches)
@@ -63,16 +69,16 @@ def _bars(
             axes.broken_barh(x, y, **(look | {"linewidth": 0.0, "hatch": ""} if slim else look))
 
 
-def merged(stretches: Iterable[Stretch]) -> list[Stretch]:
+def merged(stretches: Iterable[DrawnStretch]) -> list[DrawnStretch]:
     """Neighbours with the same label as one stretch.
 
-    >>> merged([Stretch(0, 1, "spoof"), Stretch(1, 2, "spoof"), Stretch(2, 3, "bonafide")])
-    [Stretch(start=0, end=2, label='spoof'), Stretch(start=2, end=3, label='bonafide')]
+    >>> merged([DrawnStretch(0, 1, "spoof"), DrawnStretch(1, 2, "spoof"), DrawnStretch(2, 3, "bonafide")])
+    [DrawnStretch(start=0, end=2, label='spoof'), DrawnStretch(start=2, end=3, label='bonafide')]
     """
-    found: list[Stretch] = []
+    found: list[DrawnStretch] = []
     for one in stretches:
         if found and found[-1].label == one.label and found[-1].end == one.start:
-            found[-1] = Stretch(found[-1].start, one.end, one.label)
+            found[-1] = DrawnStretch(found[-1].start, one.end, one.label)
         else:
             found.append(one)
     return found
@@ -102,7 +108,7 @@ def _note(axes: Axes, text: str, height: float, shift: tuple[float, float], **ho
     axes.annotate(text, (1, height), shift, **how)
 
 
-Rows = dict[str, tuple[Iterable[Stretch], Looks]]
+Rows = dict[str, tuple[Iterable[DrawnStretch], Looks]]
 
 
 def _rows(axes: Axes, rows: Rows, duration: float, mm: float) -> None:
@@ -131,7 +137,7 @@ def _known_rows(data: TimelineData) -> Rows:
     return {"errors": (data.errors, ERRORS), **_two_rows(data.reference, data.decision)}
 
 
-def _two_rows(reference: Iterable[Stretch], decision: Iterable[Stretch]) -> Rows:
+def _two_rows(reference: Iterable[DrawnStretch], decision: Iterable[DrawnStretch]) -> Rows:
     return {"decision": (decision, CLASSES), "reference": (reference, CLASSES)}
 
 
@@ -208,9 +214,9 @@ def draw_measurement(data: MeasurementData, *, width: str | float = "column") ->
     return figure
 
 
-def _of_points(points: PointsData, labels: Sequence[str]) -> list[Stretch]:
+def _of_points(points: PointsData, labels: Sequence[str]) -> list[DrawnStretch]:
     return [
-        Stretch(float(start), float(end), label)
+        DrawnStretch(float(start), float(end), label)
         for start, end, label in zip(points.starts, points.ends, labels, strict=True)
     ]
 

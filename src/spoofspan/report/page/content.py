@@ -90,7 +90,7 @@ def page_content(references: References, systems: Mapping[str, Scores], settings
     Parameters
     ----------
     references : References
-        Who is spoofed when.
+        Reference labels.
     systems : mapping of str to Scores
         The scores of each system by its name; timelines are chosen by the errors of the first one.
     settings : PageSettings
@@ -329,7 +329,7 @@ def _breakdown(breakdown: Breakdown, most: int) -> dict[str, Any]:
 
 
 def _comparison(references: References, systems: Mapping[str, Scores], settings: PageSettings) -> dict[str, Any] | None:
-    """The rank of each system, and every two of them, tested."""
+    """Ranks of the systems, and a test of every pair."""
     if len(systems) < 2:
         return None
     return comparison_content(compare(references, systems, **vars(settings.resampling), **settings.arguments))

@@ -10,7 +10,7 @@ from spoofspan.base.progress import progress
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.corpus import CorpusInMemory
-from spoofspan.evaluation.crossed import POOLED, Cell
+from spoofspan.evaluation.crossed import POOLED, CrossedCell
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import parse_measures
@@ -46,7 +46,7 @@ def measures_by_group(
             crossed = {str(one): corpus.cross(name, str(one), options, {name: column}.__getitem__) for one in wanted}
             # attacks of whole utterances are measured against all bona fide ones, which are no group then
             rows = dict.fromkeys(row for one in crossed.values() for row in one.rows)
-            nothing = Cell(float("nan"), 0, 0)
+            nothing = CrossedCell(float("nan"), 0, 0)
             groups = [_group(row, [one.cells.get((row, POOLED), nothing) for one in crossed.values()]) for row in rows]
             found.append({"by": printable(name), "measures": list(crossed), "groups": groups})
     return found

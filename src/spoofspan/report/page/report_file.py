@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
+from spoofspan.data.sides import separate_seeds
 from spoofspan.formats.writing import check_target, write_atomically
 from spoofspan.report.page.content import PageSettings, page_content
 from spoofspan.report.page.rendering import render_page
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 def write_report(
     references: References,
-    systems: Scores | Mapping[str, Scores],
+    systems: Scores | Mapping[str, Scores | Mapping[str, Scores]],
     target: str | PathLike[str],
     *,
     title: str = PageSettings.title,
@@ -39,9 +40,10 @@ def write_report(
     Parameters
     ----------
     references : References
-        Who is spoofed when.
+        Reference labels.
     systems
-        The scores of one system, or of several by their names.
+        The scores of one system, or of several by their names. Several seeds, name -> seed -> scores, are shown as
+        systems of their own, ``name/seed``.
     target
         The file, which ends in .html.
     title
@@ -78,7 +80,7 @@ def write_report(
 
     """
     check_target(Path(target).expanduser(), force)
-    named = {"system": systems} if isinstance(systems, Scores) else systems
+    named = dict(separate_seeds({"system": systems} if isinstance(systems, Scores) else systems))
     settings = PageSettings(
         title,
         resampling=resampling or Resampling(replicates=1000),
