@@ -319,8 +319,8 @@ SHELL = {
     "6 an empty file to convert": ("convert empty.score x.parquet", 3, ["empty.score: the file is empty"], None),
     "scores in the place of references to compare": (
         "diff-references ref.rttm unit0.02.score",
-        3,
-        ["no reference format is recognised", "--format-b"],
+        2,
+        ["unit0.02.score looks like scores, not references", "--format-b"],
         None,
     ),
     "20 a CSV file with other columns": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from spoofspan.cli import options as o
 from spoofspan.uncertainty.methods import DEFAULT_METHOD, METHODS
 
 if TYPE_CHECKING:
+    from spoofspan.formats.sources import Where
     from spoofspan.uncertainty import Resampling
 
 
@@ -31,14 +33,14 @@ class BootstrapOptions:
     seed: int | None = o.typed_flag("Seed of the bootstrap.", show_default="0")
     workers: int | None = o.typed_flag("Number of threads of the bootstrap; the result is the same.")
 
-    def resampling_if_asked(self, metadata: str | None) -> Resampling | None:
+    def resampling_if_asked(self, metadata: Where | Sequence[Where] | None) -> Resampling | None:
         """How to resample, if intervals are asked for; flags that only make sense with them are refused without."""
         if self.confidence is not None:
             return self.resampling(metadata)
         o.refuse_typed(self, vars(self), "goes with --confidence, as in --confidence 0.95")
         return None
 
-    def resampling(self, metadata: str | None, replicates: int | None = None) -> Resampling:
+    def resampling(self, metadata: Where | Sequence[Where] | None, replicates: int | None = None) -> Resampling:
         """How to resample: a column of the metadata, speakers if it has them, utterances otherwise.
 
         ``replicates`` is their default number.
@@ -51,7 +53,7 @@ class BootstrapOptions:
         return Resampling(**{name: value for name, value in told.items() if value is not None})
 
 
-def cluster_arguments(metadata: str | None, column: str | None) -> dict[str, Any]:
+def cluster_arguments(metadata: Where | Sequence[Where] | None, column: str | None) -> dict[str, Any]:
     """Which utterances belong together, as arguments: by a column of the metadata, or by speakers if it has them."""
     from spoofspan.formats.text.protocol import read_clusters
 

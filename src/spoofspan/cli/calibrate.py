@@ -13,7 +13,6 @@ from spoofspan.base.progress import progress
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import cluster_arguments
-from spoofspan.cli.eval_inputs import read_truth
 from spoofspan.cli.inputs import Inputs, takes_inputs
 from spoofspan.cli.system_inputs import Systems, takes_systems
 from spoofspan.data.sides import separate_seeds
@@ -195,7 +194,7 @@ def _run(
     if of_utterances:
         if inputs.scores_format is not None:
             raise UsageError("--scores-format is that of scores in time; give --utterance-scores-format")
-        truth = read_truth(inputs) if measured else None
+        truth = inputs.read_truth() if measured else None
         scores = {
             name: read_utterance_scores(
                 str(one), learning.utterance_scores_format, higher=o.polarity(inputs.higher), column=inputs.column

@@ -12,7 +12,7 @@ import typer
 
 from spoofspan.base.errors import SpoofspanWarning, UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.eval_inputs import ProposalOptions, read_labels, takes_proposals
+from spoofspan.cli.eval_inputs import ProposalOptions, takes_proposals
 from spoofspan.cli.help import HelpCommand
 from spoofspan.cli.inputs import read_column
 
@@ -109,7 +109,7 @@ def build(
     from spoofspan.challenge.hidden_part import HiddenPart
     from spoofspan.challenge.published_numbers import bits_of_result
     from spoofspan.evaluation.breakdown import BREAKDOWNS
-    from spoofspan.formats.reading import read_references
+    from spoofspan.formats.reading import read_truth
     from spoofspan.formats.text.protocol import read_clusters
     from spoofspan.report.table import Table
 
@@ -131,8 +131,7 @@ def build(
         **proposals.arguments(),
         **cast(Any, phases),
     )
-    labels = read_labels(references) if reference_format is None else None
-    read = labels or read_references(
+    read = read_truth(
         references, durations=durations, format=reference_format, hop=reference_hop, spoof_label=spoof_label
     )
     clusters = read_clusters(metadata, cluster)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spoofspan.base.errors import DataError
+from spoofspan.base.errors import DataError, UsageError
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
 
@@ -39,6 +39,7 @@ def diff_references(
     """
     from spoofspan.evaluation.reference_diff import diff_references as compare
     from spoofspan.formats.format import ReadOptions
+    from spoofspan.formats.identify import MisplacedFileError
     from spoofspan.formats.reading import choose_format, read_references
     from spoofspan.formats.registry import REFERENCE_FORMATS
     from spoofspan.report.results import difference_dict, difference_table
@@ -51,8 +52,9 @@ def diff_references(
             takes = choose_format(REFERENCE_FORMATS, where, form, ReadOptions(hop=hop))[1].takes
             told = spoof if "spoof_label" in takes else None
             return read_references(where, durations=durations, hop=hop, format=form, spoof_label=told)
-        except DataError as error:
-            raise DataError(str(error).replace("--reference-format", flag)) from None
+        except (DataError, MisplacedFileError) as error:
+            kind = DataError if isinstance(error, DataError) else UsageError
+            raise kind(str(error).replace("--reference-format", flag)) from None
 
     second = spoof_label if spoof_label_b is None else spoof_label_b
     found = compare(read(a, format_a, "--format-a", spoof_label), read(b, format_b, "--format-b", second))

@@ -7,8 +7,6 @@ from typing import Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.eval_inputs import read_truth
-from spoofspan.cli.inputs import looks_like
 from spoofspan.cli.system_inputs import Systems, takes_systems_of_sets
 from spoofspan.data.sides import separate_seeds
 
@@ -68,13 +66,12 @@ def _read_set(systems: Systems) -> tuple[Any, dict[str, Any]]:
     from spoofspan.formats.datasets.systems import open_systems
     from spoofspan.formats.reading import read_utterance_scores
 
-    files = systems.files() if systems.words else []
-    known = [looks_like(one.path) for one in files]
-    if not files or not all("utterance scores" in one and "scores" not in one for one in known):
+    typed, files = systems.typed, systems.files() if systems.words else []
+    known = [typed.identify(one.path) for one in files]
+    if not files or not all(one.holds("utterance scores", but_not="scores") for one in known):
         return systems.read_each(fewest=1)
-    column = systems.typed.column
-    scores = open_systems(files, lambda one: read_utterance_scores(one.path, column=column))
-    return read_truth(replace(systems.typed, column=None)), dict(separate_seeds(scores))
+    scores = open_systems(files, lambda one: read_utterance_scores(typed.take(one.path, None), column=typed.column))
+    return replace(typed, column=None).read_truth(), dict(separate_seeds(scores))
 
 
 def _read(systems: Systems) -> dict[str, dict[str, tuple[Any, Any]]]:

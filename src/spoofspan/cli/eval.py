@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,7 +19,6 @@ from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
 from spoofspan.cli.eval_inputs import (
     ProposalOptions,
     UtteranceInputs,
-    read_truth,
     takes_proposals,
     takes_utterance_scores,
 )
@@ -160,7 +159,7 @@ def eval_(
         if alone:
             from spoofspan.evaluation.utterances import UtteranceCorpus
 
-            truth = read_truth(inputs)
+            truth = inputs.read_truth()
             corpus = UtteranceCorpus(truth, more.read_scores(str(more.utterance_scores)))
         elif scheduler is not None:
             more.refuse_stream()
@@ -179,13 +178,14 @@ def eval_(
         )
         # the labels of whole utterances may stand beside their attacks and codecs
         metadata = metadata or inputs.protocol() or (inputs.references if alone else None)
+        known = None if metadata is None or not (by or bootstrap.confidence) else inputs.identify(metadata).sources
         # how proposals are made concerns the measures alone, and neither breakdowns nor utterances
-        asked = replace(options, resampling=bootstrap.resampling_if_asked(metadata), **proposals.arguments())
+        asked = replace(options, resampling=bootstrap.resampling_if_asked(known), **proposals.arguments())
         if per_utterance is None:  # whose errors are those at the threshold
             asked.refuse_unused_threshold(measure or corpus.default_measures(convention))
         evaluation = corpus.evaluate(measure, asked) if measure else corpus.evaluate_defaults(asked, _say_left_out)
         first = next(iter(evaluation.measurements.values()))
-        column = partial(read_column, metadata)
+        column = cache(partial(read_column, known))
         crossing = [one for one in by or () if crosses(one, first, alone)]
         plain = [one for one in by or () if one not in crossing]
         grouped = replace(options, resampling=asked.resampling)

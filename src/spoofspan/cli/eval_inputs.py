@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
-from spoofspan.cli.inputs import Inputs, looks_like
+from spoofspan.cli.inputs import Inputs
 from spoofspan.cli.range_options import RangeOptions
 
 if TYPE_CHECKING:
@@ -117,24 +117,6 @@ class UtteranceInputs:
             )
 
 
-def read_truth(inputs: Inputs) -> References | Mapping[str, str]:
-    """Read REFERENCES, which may be labels of whole utterances."""
-    if inputs.dataset is not None or inputs.references is None or inputs.reference_format is not None:
-        return inputs.read_known()[0]
-    return read_labels(inputs.references) or inputs.references_from(inputs.references)
-
-
-def read_labels(where: str) -> Mapping[str, str] | None:
-    """Read labels of whole utterances or of trials; None if a file has none, or says more."""
-    from spoofspan.formats.sources import sources
-    from spoofspan.formats.text.protocol import read_utterance_labels
-
-    found = sources(where)
-    known = looks_like(found[0])
-    only = len(found) == 1 and "utterance labels" in known and "references" not in known
-    return read_utterance_labels(found[0]) if only else None
-
-
 @dataclass(frozen=True)
 class ProposalOptions(RangeOptions):
     """How proposals are read or made."""
@@ -167,7 +149,8 @@ class ProposalOptions(RangeOptions):
         if inputs.dataset is not None:
             inputs = replace(inputs, references=None, hop=None)
         references, _ = replace(inputs, scores=None, scores_format=None).read_known()
-        return references, read_proposals(where, fps=self.fps, format=inputs.scores_format)
+        looked = inputs.take(where, inputs.scores_format)
+        return references, read_proposals(looked, fps=self.fps, format=inputs.scores_format)
 
 
 def _file_of_proposals(inputs: Inputs) -> str | None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import typer
 
-from spoofspan.base.errors import DataError, SpoofspanError, UsageError
+from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.data.rules import RULES
 from spoofspan.formats.format import OF_REFERENCES
@@ -22,11 +21,28 @@ if TYPE_CHECKING:
     from spoofspan.data.references import References
     from spoofspan.data.scores import Scores
     from spoofspan.formats.datasets.partialspoof_dataset import Dataset
-    from spoofspan.formats.format import Registry
+    from spoofspan.formats.identify import Contents
     from spoofspan.formats.sources import Where
     from spoofspan.scale.shards import ShardedCorpus
 
+T = TypeVar("T")
 NOTHING_TYPED = "give REFERENCES and SCORES, or --dataset and SCORES"
+# Files in the wrong place, by that place and by what they hold.
+MISPLACED = {
+    ("references", "scores"): "{} looks like scores; REFERENCES come first, then SCORES",
+    ("references", "utterance labels"): (
+        "{} has labels of whole utterances, without times; they go with --utterance-scores FILE, and without SCORES"
+    ),
+    ("scores", "utterance scores"): "{} has scores of whole utterances, without times; give it with --utterance-scores",
+    ("durations", "references"): (
+        "{} looks like references, and is given as --durations; give a file of <utterance> <seconds>, or leave "
+        "--durations out"
+    ),
+    ("durations", "scores"): (
+        "{} looks like scores, and is given as --durations; give SCORES after REFERENCES, and --durations a file of "
+        "<utterance> <seconds>"
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -49,6 +65,7 @@ class Inputs:
     modality: o.Modality = None
     subset: o.Subset = None
     spoof_label: o.SpoofLabel = None
+    _looks: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)  # Contents of paths not yet read
 
     def __post_init__(self) -> None:
         if self.references == self.scores == "-":
@@ -84,12 +101,23 @@ class Inputs:
         """Whether both sides would not fit into memory, as far as the sizes of the files tell."""
         if self.dataset is not None:
             return False
-        from spoofspan.formats.sources import sources
         from spoofspan.scale.memory import fits_into_memory
 
-        return not fits_into_memory([one for where in self._files() for one in sources(str(where))])
+        return not fits_into_memory([one for where in self._files() for one in self.identify(str(where)).sources])
 
-    def sharded(self, jobs: int | None = None) -> AbstractContextManager[ShardedCorpus]:
+    def identify(self, where: Where) -> Contents:
+        """What a path holds; until it is read, it is looked at once."""
+        from spoofspan.formats.identify import Contents
+
+        return self._looks.setdefault(where, Contents(where))  # type: ignore[no-any-return]
+
+    def take(self, where: Where, name: str | None) -> Where | Sequence[Where]:
+        """What to give to the reader of a path: if no format is named, the sources that were looked at."""
+        looked = self._looks.pop(where, None)
+        return where if looked is None or name is not None else looked.sources
+
+    @contextmanager
+    def sharded(self, jobs: int | None = None) -> Iterator[ShardedCorpus]:
         """Cut both sides into shards on disk, for as long as the context lasts."""
         from spoofspan.scale.sharding import sharded
 
@@ -98,10 +126,19 @@ class Inputs:
                 "--stream and --jobs go with files, not with --dataset; convert its scores to Parquet first"
             )
         references, scores = self._files()
-        about = {name: getattr(self, name) for name in ("reference_format", "scores_format", "durations")}
-        about |= self._about_references()
-        labels = self._hop_of_labels()
-        return sharded(references, str(scores), reference_hop=labels, jobs=jobs, **about, **self._about_scores())
+        cut = sharded(
+            self.take(references, self.reference_format),
+            self.take(str(scores), self.scores_format),
+            reference_format=self.reference_format,
+            scores_format=self.scores_format,
+            durations=self.durations,
+            reference_hop=self._hop_of_labels(),
+            jobs=jobs,
+            **self._about_references(),
+            **self._about_scores(),
+        )
+        with naming_misplaced(), cut as corpus:
+            yield corpus
 
     def on_cluster(self, scheduler: str) -> AbstractContextManager[ShardedCorpus]:
         """Spread both sides over the workers of a Dask scheduler, for as long as the context lasts."""
@@ -121,45 +158,39 @@ class Inputs:
         """Read the references of a file."""
         from spoofspan.formats.reading import read_references
 
-        try:
-            about: dict[str, Any] = {"durations": self.durations, "format": self.reference_format}
-            references = read_references(where, hop=self._hop_of_labels(), **about, **self._about_references())
-        except DataError:
-            length = looks_like(self.durations) if self.durations is not None else ()
-            if "references" in length:
-                raise UsageError(
-                    f"{self.durations} looks like references, and is given as --durations; give a file of <utterance> "
-                    "<seconds>, or leave --durations out"
-                ) from None
-            if "scores" in length:
-                raise UsageError(
-                    f"{self.durations} looks like scores, and is given as --durations; give SCORES after REFERENCES, "
-                    "and --durations a file of <utterance> <seconds>"
-                ) from None
-            known = {"references"} if self.reference_format is not None else looks_like(where)
-            if "scores" in known and "references" not in known:
-                raise UsageError(f"{where} looks like scores; REFERENCES come first, then SCORES") from None
-            if "utterance labels" in known and "references" not in known:
-                raise UsageError(
-                    f"{where} has labels of whole utterances, without times; they go with --utterance-scores FILE, and "
-                    "without SCORES"
-                ) from None
-            raise
-        if references.durations is None and references.names_both_classes:
+        return self._read_from(self.take(where, self.reference_format), read_references)
+
+    def read_truth(self) -> References | Mapping[str, str]:
+        """Read REFERENCES, which may be labels of whole utterances."""
+        if self.dataset is not None or self.references is None:
+            return self.read_known()[0]
+        from spoofspan.formats.reading import read_truth
+
+        # the same file may have the metadata, and is not opened again for them
+        looked = self.references if self.reference_format is not None else self.identify(self.references).sources
+        return self._read_from(looked, read_truth)
+
+    def _read_from(self, where: Where | Sequence[Where], read: Callable[..., T]) -> T:
+        from spoofspan.data.references import References
+
+        about: dict[str, Any] = {"durations": self.durations, "format": self.reference_format}
+        with naming_misplaced():
+            found = read(where, hop=self._hop_of_labels(), **about, **self._about_references())
+        if isinstance(found, References) and found.durations is None and found.names_both_classes:
             typer.echo(
                 "note: without --durations an utterance ends where its last range does, and the signature names other "
                 "references than with them",
                 err=True,
             )
-        return references
+        return found
 
     def _hop_of_labels(self) -> float | None:
         """--hop speaks of label arrays too, unless their own name does."""
-        from spoofspan.formats.arrays.npz import OFFICIAL_NAME
+        from spoofspan.formats.arrays.npz import resolution_of_name
 
         if self.reference_hop is not None:
             return self.reference_hop
-        return None if re.search(OFFICIAL_NAME, Path(str(self.references)).name) else self.hop
+        return self.hop if resolution_of_name(str(self.references)) is None else None
 
     def _about_references(self) -> dict[str, Any]:
         """Options of some formats of references: which part of metadata counts, and which label means spoof."""
@@ -173,24 +204,17 @@ class Inputs:
 
     def has_proposals(self, where: str) -> bool:
         """Whether a file is, or shall be read as, proposals and not scores."""
-        if self.scores_format is not None:
-            return self.scores_format.startswith("proposals")
-        known = looks_like(where)
-        return "proposals" in known and "scores" not in known
+        from spoofspan.formats.identify import is_proposals
+
+        return is_proposals(self.identify(where), self.scores_format)
 
     def read_scores(self, where: str) -> Scores:
         """Read scores from a file, as both sides were described."""
         from spoofspan.formats.reading import read_scores
 
-        try:
-            return read_scores(where, format=self.scores_format, durations=self.durations, **self._about_scores())
-        except DataError:
-            known = {"scores"} if self.scores_format is not None else looks_like(where)
-            if "utterance scores" in known and "scores" not in known:
-                raise UsageError(
-                    f"{where} has scores of whole utterances, without times; give it with --utterance-scores"
-                ) from None
-            raise
+        about = {"format": self.scores_format, "durations": self.durations, **self._about_scores()}
+        with naming_misplaced():
+            return read_scores(self.take(where, self.scores_format), **about)
 
     def unused_columns(self) -> list[str]:
         """What is wrong with columns of the scores that are not measured; of a file that can be read again."""
@@ -247,7 +271,7 @@ class Inputs:
         return self.read_scores(str(chosen))
 
 
-def read_column(metadata: str | None, name: str) -> Mapping[str, str]:
+def read_column(metadata: Where | Sequence[Where] | None, name: str) -> Mapping[str, str]:
     """The value of every utterance in a column of --metadata, for --by."""
     from spoofspan.formats.text.protocol import read_metadata
 
@@ -258,25 +282,25 @@ def read_column(metadata: str | None, name: str) -> Mapping[str, str]:
     return read_metadata(metadata, name)
 
 
-def looks_like(where: Where) -> set[str]:
-    """What a file could be by its first bytes."""
-    from spoofspan.formats import registry as formats
-    from spoofspan.formats.sources import sources
-    from spoofspan.formats.text.protocol import recognises_utterance_labels
+@contextmanager
+def naming_misplaced() -> Iterator[None]:
+    """Name a file in the wrong place in the words of the shell."""
+    from spoofspan.formats.identify import MisplacedFileError
 
     try:
-        head = sources(where)[0].head
-    except SpoofspanError:
-        return set()
-    registries: dict[str, Registry[Any]] = {
-        "references": formats.REFERENCE_FORMATS,
-        "scores": formats.SCORE_FORMATS,
-        "utterance scores": formats.UTTERANCE_SCORE_FORMATS,
-        "proposals": formats.PROPOSAL_FORMATS,
-    }
-    found = {kind for kind, one in registries.items() if any(each.recognises(head) for each in one.formats.values())}
-    return found | ({"utterance labels"} if recognises_utterance_labels(head) else set())
+        yield
+    except MisplacedFileError as error:
+        if (text := MISPLACED.get((error.place, error.found))) is None:
+            raise
+        raise UsageError(text.format(error.name)) from None
 
 
-FLAGS = get_type_hints(Inputs, include_extras=True)
+def looks_like(where: Where) -> set[str]:
+    """The kinds of content that a file may hold."""
+    from spoofspan.formats.identify import Contents
+
+    return Contents(where).kinds
+
+
+FLAGS = {name: kind for name, kind in get_type_hints(Inputs, include_extras=True).items() if name != "_looks"}
 takes_inputs = o.takes("inputs", FLAGS, Inputs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path, PurePath
@@ -21,7 +20,7 @@ from spoofspan.formats.arrays import npz, segment_labels
 from spoofspan.formats.format import Format, Registry, T
 from spoofspan.formats.reading import read_references, read_scores
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
-from spoofspan.formats.sources import sources
+from spoofspan.formats.sources import Source, sources
 from spoofspan.formats.tables.parquet import kind_of
 from spoofspan.formats.text import hypotheses
 from spoofspan.formats.text.durations import reco2dur_lines
@@ -58,13 +57,15 @@ def convert(
     if kind not in (None, "references", "scores"):
         raise UsageError(f"--kind {kind}: must be references or scores")
     told = "references" if spoof_label is not None else "scores" if higher is not None else None
-    chosen = kind or _kind(source, from_format, told)
+    # a format that is named says which files of a folder are read
+    where: str | list[Source] = sources(source) if from_format is None else source
+    chosen = kind or _kind(where, from_format, told)
     content: References | Scores
     if chosen == "references":
         about: dict[str, Any] = {"split": split, "modality": modality, "subset": subset, "spoof_label": spoof_label}
-        content = read_references(source, durations=durations, format=from_format, hop=hop, **about)
+        content = read_references(where, durations=durations, format=from_format, hop=hop, **about)
     else:
-        content = read_scores(source, hop=hop, higher=higher, column=column, format=from_format, durations=durations)
+        content = read_scores(where, hop=hop, higher=higher, column=column, format=from_format, durations=durations)
     return write_converted(content, target, to_format=to_format, hop=hop, durations_out=durations_out, force=force)
 
 
@@ -202,31 +203,30 @@ def write_scores(
     write_converted(scores, str(target), to_format=format, force=force)
 
 
-def _kind(source: str, name: str | None, told: str | None) -> str:
+def _kind(where: str | list[Source], name: str | None, told: str | None) -> str:
     """Find out whether a file holds references or scores; where it could be both, options have ``told`` it."""
     if name is not None:
         in_references, in_scores = name in REFERENCE_FORMATS.formats, name in SCORE_FORMATS.formats
     else:
-        first = sources(source)[0]
-        head = first.head
-        if not head.strip():
-            raise DataError(f"{source}: the file is empty")
-        if head.startswith(b"PAR1") and (stated := kind_of(first)) is not None:
+        first = sources(where)[0]
+        if not first.head.strip():
+            raise DataError(f"{first.name}: the file is empty")
+        if first.head.startswith(b"PAR1") and (stated := kind_of(first)) is not None:
             return stated
-        in_references = any(one.recognises(head) for one in REFERENCE_FORMATS.formats.values())
+        in_references = bool(REFERENCE_FORMATS.fits(first))
         # decisions look like the references they would be; they are taken for such, and --kind scores says otherwise
-        in_scores = any(one.recognises(head) for one in SCORE_FORMATS.formats.values() if one not in hypotheses.FORMATS)
+        in_scores = any(one not in hypotheses.FORMATS for one in SCORE_FORMATS.fits(first))
     if in_references and in_scores and told is not None:
         return told
     if in_references == in_scores:
-        raise DataError(f"{source}: cannot tell whether this is references or scores; say it with --kind")
+        shown = where if isinstance(where, str) else where[0].name
+        raise DataError(f"{shown}: cannot tell whether this is references or scores; say it with --kind")
     return "references" if in_references else "scores"
 
 
 def _resolution(target: str, hop: float | None) -> float:
     """The resolution (seconds) of label arrays: what the name of the file says, or the hop."""
-    match = re.search(npz.OFFICIAL_NAME, PurePath(target).name)
-    named = None if match is None else float(match[1])
+    named = npz.resolution_of_name(target)
     if named is not None and hop is not None and duration_ns(named, "resolution") != duration_ns(hop, "hop"):
         raise UsageError(f"{target}: the name states a resolution of {named:g} s, --hop states {hop:g} s; change one")
     chosen = hop if named is None else named

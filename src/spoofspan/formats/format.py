@@ -112,7 +112,7 @@ class Registry(Generic[T]):
         """Find the one format whose content this is."""
         if not source.head.strip():
             raise DataError(f"{source.name}: the file is empty")
-        fits = self._fits(source)
+        fits = self.fits(source)
         if len(fits) == 1:
             return fits[0]
         how = f"state it with format= (--{self.kind}-format)"
@@ -125,14 +125,14 @@ class Registry(Generic[T]):
 
     def recognise_one_of(self, sources: Sequence[Source], default: str | None = None) -> Format[T]:
         """Find the format of several sources by the first that has content; without any, it is the ``default``."""
-        first = next((source for source in sources if source.head.strip()), sources[0])
-        if default is not None and not self._fits(first):
+        first = first_with_content(sources)
+        if default is not None and not self.fits(first):
             return self.named(default)
         try:
             return self.recognise(first)
         except DataError:
             for source in sources:
-                fits = self._fits(source)
+                fits = self.fits(source)
                 if len(fits) == 1:
                     other = f"{source.name} is {fits[0].name}; {self._one_format(fits[0])}"
                     raise DataError(f"{first.name}: no {self.kind} format is recognised, but {other}") from None
@@ -141,19 +141,28 @@ class Registry(Generic[T]):
     def refuse_mixture(self, chosen: Format[T], sources: Sequence[Source]) -> None:
         """Raise if a source is of another format than the chosen one: the reason why reading them as one failed."""
         for source in sources:
-            fits = self._fits(source)
+            fits = self.fits(source)
             if fits and chosen not in fits:
-                first = next(one for one in sources if one.head.strip())
+                first = first_with_content(sources)
                 other = f"{source.name} is {fits[0].name}; {self._one_format(chosen)}"
                 raise DataError(f"{first.name} is {chosen.name}, but {other}")
 
-    def _fits(self, source: Source) -> list[Format[T]]:
-        return [one for one in self.formats.values() if one.recognises(source.head)]
+    def fits(self, source: Source) -> list[Format[T]]:
+        """Formats whose content this can be; each is asked once."""
+        if self not in source.look.fits:
+            head = source.head
+            source.look.fits[self] = [one for one in self.formats.values() if one.recognises(head)]
+        return source.look.fits[self]
 
     def _one_format(self, chosen: Format[T]) -> str:
         named = f"format={chosen.name!r} (--{self.kind}-format {chosen.name})"
         folder = f", or take the {' and '.join(chosen.suffixes)} files of a folder with {named}"
         return f"give files of one format{folder if chosen.suffixes else ''}"
+
+
+def first_with_content(sources: Sequence[Source]) -> Source:
+    """The first source that is not blank, which shows the format of all; the first one if all are."""
+    return next((source for source in sources if source.head.strip()), sources[0])
 
 
 # What a table or JSON must hold to be recognised, by kind.

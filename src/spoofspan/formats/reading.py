@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.data.proposals import Proposals
@@ -14,9 +15,11 @@ from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays.kaldi import read_label2id
 from spoofspan.formats.arrow import release_unused
 from spoofspan.formats.format import OF_REFERENCES, Format, ReadOptions, Registry, T
+from spoofspan.formats.identify import Contents, naming_misplaced
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 from spoofspan.formats.sources import Source, Where, counted, naming, sources
 from spoofspan.formats.text.durations import read_durations
+from spoofspan.formats.text.protocol import read_utterance_labels
 
 # What a file may leave open, by the option that says it.
 UNSAID = {
@@ -96,6 +99,25 @@ def read_references(
         spoof_label=spoof_label,
     )
     return read_with(REFERENCE_FORMATS, where, format, options, refusable=OF_REFERENCES)
+
+
+def read_truth(
+    where: Where | Sequence[Where], *, format: str | None = None, **options: Any
+) -> References | Mapping[str, str]:
+    r"""Read references, or labels of whole utterances from a file that has no times.
+
+    ``options`` are those of :func:`read_references`.
+
+    >>> import io
+    >>> read_truth(io.BytesIO(b"filename\tcm-label\nu1\tspoof\n"))
+    {'u1': 'spoof'}
+    """
+    if format is None:
+        found = Contents(where)
+        if found.has_only_labels:
+            return read_utterance_labels(found.sources[0])
+        where = found.sources
+    return read_references(where, format=format, **options)
 
 
 def read_scores(
@@ -277,7 +299,8 @@ def choose_format(
     chosen = None if name is None else registry.named(name)
     found = sources(where, chosen.suffixes if chosen is not None else ())
     if chosen is None:
-        chosen = registry.recognise_one_of(found, default)
+        with naming_misplaced(registry, found):
+            chosen = registry.recognise_one_of(found, default)
     if missing := [need for need in chosen.needs if getattr(options, need) is None]:
         flags = " and ".join(f"{need}=" for need in missing)
         unsaid = " and ".join(UNSAID.get(need, need) for need in missing)

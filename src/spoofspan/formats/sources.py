@@ -16,9 +16,9 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -31,9 +31,20 @@ GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 HEAD_BYTES = 1 << 16
 PIECE_BYTES = 1 << 22
 MOST_BYTES_PER_LINE = 1 << 26
+MOST_BYTES_HELD = 1 << 26
 MOST_BYTES_WHOLE = 1 << 30  # of a file that means nothing in parts
 # of one packed byte, beyond an allowance: text of scores has 3 to 20; deflate can reach 1,032, zstd more
 MOST_UNPACKED, UNPACKED_ALLOWANCE = 200, 1 << 26
+
+
+@dataclass
+class Look:
+    """First bytes of a source, and the formats that they fit; every copy of the source shares it."""
+
+    stored: bytes | None = None  # the first four, packed or not
+    head: bytes | None = None  # the first 64 KiB, unpacked
+    fits: dict[object, list[Any]] = field(default_factory=dict)  # by registry
+    whole: bytes | None = None  # if it is held
 
 
 @dataclass(frozen=True)
@@ -43,9 +54,12 @@ class Source:
     name: str
     opener: Callable[[], IO[bytes]]
     path: Path | None = None  # of a plain file
+    look: Look = field(default_factory=Look, repr=False, compare=False)
 
     def open(self) -> IO[bytes]:
         """Open for reading, unpacked."""
+        if self.look.whole is not None:
+            return io.BytesIO(self.look.whole)
         with ExitStack() as opened:
             try:
                 raw = opened.enter_context(self.opener())
@@ -54,6 +68,7 @@ class Source:
             except OSError as error:
                 raise unreadable(self.name, error) from None
             opened.pop_all()  # it stays open
+        self.look.stored = start
         if start.startswith(GZIP):
             import gzip
 
@@ -64,12 +79,28 @@ class Source:
             return buffered
         return cast(IO[bytes], io.BufferedReader(_Unpacked(self.name, unpacked, buffered), HEAD_BYTES))
 
+    def hold(self) -> None:
+        """Keep a plain file that is not large in memory, for a reader that takes one column at a time."""
+        if self.look.whole is None and 0 < self.size <= MOST_BYTES_HELD and not self.is_compressed:
+            self.look.whole = self.read()
+
+    @property
+    def stored(self) -> bytes:
+        """The first four bytes as they are stored."""
+        if self.look.stored is None:
+            with self.read_errors(), self.opener() as raw:
+                self.look.stored = raw.read(4)
+        return self.look.stored
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether it is unpacked when it is opened."""
+        return self.stored.startswith((GZIP, ZSTD))
+
     @property
     def is_packed(self) -> bool:
         """Whether a byte of it may stand for several of its text."""
-        with self.read_errors(), self.opener() as raw:
-            start = raw.read(4)
-        return start.startswith((GZIP, ZSTD, b"PAR1", b"ARRO"))
+        return self.is_compressed or self.stored.startswith((b"PAR1", b"ARRO"))
 
     @property
     def size(self) -> int:
@@ -134,10 +165,12 @@ class Source:
         except (OSError, EOFError, zlib.error) as error:
             raise self.broken(error) from None
 
-    @cached_property
+    @property
     def head(self) -> bytes:
-        """The first bytes, unpacked, for recognising the format."""
-        return self.read(HEAD_BYTES)
+        """The first bytes, unpacked, for recognising the format; they are read once."""
+        if self.look.head is None:
+            self.look.head = self.read(HEAD_BYTES)
+        return self.look.head
 
     def broken(self, error: Exception) -> DataError:
         """The error for bytes that the system does not give, that end too early, or that cannot be unpacked."""

@@ -18,10 +18,12 @@ CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limi
 def fits_into_memory(sources: Sequence[Source]) -> bool:
     """Whether reading these files whole would leave half of the memory free (True where nobody can tell)."""
     available = memory_bytes()
-    needed = sum(
-        (PER_PACKED_BYTE if source.is_packed else PER_TEXT_BYTE) * source.size for source in sources if source.size
-    )
-    return available is None or needed * LEFT_FOR_OTHERS <= available
+    sizes = [(source, size) for source in sources if (size := source.size)]
+    # only files that would not fit if all were packed are worth a look
+    if available is None or sum(size for _, size in sizes) * PER_PACKED_BYTE * LEFT_FOR_OTHERS <= available:
+        return True
+    needed = sum(size * (PER_PACKED_BYTE if source.is_packed else PER_TEXT_BYTE) for source, size in sizes)
+    return needed * LEFT_FOR_OTHERS <= available
 
 
 def memory_bytes() -> int | None:

@@ -18,7 +18,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import PurePosixPath
+from pathlib import PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,6 +63,12 @@ def stated_resolution(source: Source, options: ReadOptions, pattern: str, per_se
     if duration_ns(chosen, "hop") <= 0:
         raise UsageError("hop must be positive: the resolution in seconds")
     return chosen
+
+
+def resolution_of_name(path: str) -> float | None:
+    """The resolution (seconds) of label arrays that the name of their file states."""
+    match = re.search(OFFICIAL_NAME, PurePath(path).name)
+    return None if match is None else float(match[1])
 
 
 def _file_name(source: Source) -> str:

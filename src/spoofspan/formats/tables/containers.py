@@ -121,10 +121,8 @@ def random_access(source: Source, *, mapped: bool = True) -> Any:
 
     Mapped pages are not copied, but count as memory in use.
     """
-    with source.open() as stream:
-        raw = getattr(stream, "raw", None)
-        if isinstance(raw, io.FileIO) and isinstance(raw.name, str) and source.head:
-            return pa.memory_map(raw.name) if mapped else pa.OSFile(raw.name, "rb")
+    if source.path is not None and source.head and not source.is_compressed:
+        return pa.memory_map(str(source.path)) if mapped else pa.OSFile(str(source.path), "rb")
     return pa.BufferReader(native_buffer([source.read()]))  # not the bytes themselves: see line_blocks
 
 

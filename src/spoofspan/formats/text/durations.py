@@ -10,6 +10,7 @@ import numpy as np
 from spoofspan.base.errors import Problems, UsageError
 from spoofspan.data.references import References
 from spoofspan.formats import arrow as pa
+from spoofspan.formats.identify import naming_misplaced
 from spoofspan.formats.line_blocks import plain_table
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.tables.table_columns import Part, flat
@@ -51,10 +52,11 @@ def read_durations(where: Where | Mapping[str, float] | References) -> dict[str,
         return plain
     known: dict[str, float] = {}
     problems = Problems()
-    for place, utterance, seconds in _lines(found, problems):
-        if known.setdefault(utterance, seconds) != seconds:
-            problems.add(f"{place}: utterance {utterance!r} has two durations")
-    problems.raise_if_any(REMEDY)
+    with naming_misplaced("durations", found):
+        for place, utterance, seconds in _lines(found, problems):
+            if known.setdefault(utterance, seconds) != seconds:
+                problems.add(f"{place}: utterance {utterance!r} has two durations")
+        problems.raise_if_any(REMEDY)
     return known
 
 
@@ -78,9 +80,10 @@ def stream_durations(where: Where | Mapping[str, float] | References) -> Iterato
     for source in sources(where):
         problems = Problems()
         lines = _lines([source], problems)
-        while piece := list(islice(lines, LINES_PER_PIECE)):
-            yield _part(source.name, (utterance for _, utterance, _ in piece), (seconds for _, _, seconds in piece))
-        problems.raise_if_any(REMEDY)
+        with naming_misplaced("durations", [source]):
+            while piece := list(islice(lines, LINES_PER_PIECE)):
+                yield _part(source.name, (utterance for _, utterance, _ in piece), (seconds for _, _, seconds in piece))
+            problems.raise_if_any(REMEDY)
 
 
 def _part(name: str, utterances: Iterable[str], seconds: Iterable[float]) -> Part:

@@ -66,7 +66,7 @@ def read_regular(source: Source, widths: Sequence[int], column: int) -> Frames |
 
 def _expected_lines(source: Source) -> int:
     """About how many lines a file has, as far as its first ones tell."""
-    if not source.size or source.is_packed or not source.head:
+    if not source.size or not source.head or source.is_packed:
         return LINES_PER_PIECE
     return source.size * (source.head.count(b"\n") + 1) // len(source.head) * 11 // 10
 

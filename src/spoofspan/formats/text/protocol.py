@@ -98,7 +98,7 @@ def protocol_lines(protocol: Protocol) -> Iterator[bytes]:
 # ---------------------------------------------------------------- metadata
 
 
-def read_metadata(where: Where, column: str) -> Mapping[str, str]:
+def read_metadata(where: Where | Sequence[Where], column: str) -> Mapping[str, str]:
     r"""Read one column: utterance -> value. Tables have a header; a protocol has speaker, attack and label.
 
     Parameters
@@ -122,8 +122,9 @@ def read_metadata(where: Where, column: str) -> Mapping[str, str]:
     """
     found = sources(where)
     if len(found) != 1:
-        raise UsageError(f"{where}: metadata are one file, not {len(found)}")
+        raise UsageError(f"{found[0].name}: metadata are one file, not {len(found)}")
     source = found[0]
+    source.hold()  # other columns may be asked for
     if recognises_trials(source.head):
         names = trial_columns(source.head)
         if column_name(column) not in names:
@@ -137,7 +138,7 @@ def read_metadata(where: Where, column: str) -> Mapping[str, str]:
     return {utt: value or "-" for utt, value in zip(protocol.utterance, getattr(protocol, column), strict=True)}
 
 
-def read_clusters(where: Where | None, column: str | None) -> tuple[str, Mapping[str, str]] | None:
+def read_clusters(where: Where | Sequence[Where] | None, column: str | None) -> tuple[str, Mapping[str, str]] | None:
     """What a bootstrap draws, with its name; None: utterances.
 
     Without a ``column`` that is speakers, if the metadata know them.

@@ -29,7 +29,7 @@ import numpy as np
 from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name
 from spoofspan.data.scores import Higher
 from spoofspan.data.utterance_scores import COMMON, COUNTERMEASURE, TRIALS, UtteranceScores, VerificationScores
-from spoofspan.formats.format import Format, ReadOptions
+from spoofspan.formats.format import Format, ReadOptions, first_with_content
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text import trials
 from spoofspan.formats.text.lines import (
@@ -138,7 +138,7 @@ def recognises_asvspoof5(head: bytes) -> bool:
 
 def read_asvspoof5(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
     """Read ``filename TAB cm-score``, or other scores of trials; further columns are allowed."""
-    first = next((source for source in found if source.head.strip()), found[0])
+    first = first_with_content(found)
     names = trials.names_of(first.head)
     candidates = [name for name in names if "score" in name]
     if options.column is not None:
@@ -156,6 +156,8 @@ def read_asvspoof5(found: Sequence[Source], options: ReadOptions) -> UtteranceSc
     given = [name for name in (COUNTERMEASURE, COMMON) if name in candidates and _is_given(first, name)]
     if not given:
         return _read_column(found, SCORE if SCORE in candidates else candidates[0], options)
+    for source in found:
+        source.hold()
     columns = {name: _read_column(found, name, options) for name in given}
     one = columns[given[0]]
     values = {name: columns[name].values for name in given}
