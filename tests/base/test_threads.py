@@ -11,28 +11,26 @@ import time
 import pytest
 
 from spoofspan.base.pool import open_pool
-from spoofspan.base.threads import in_order, thread_count, use_threads
+from spoofspan.base.threads import in_order, thread_count
 
 
 def test_results_come_in_order_whichever_ends_first() -> None:
-    with use_threads(3):
-        found = list(in_order(lambda wait: time.sleep(wait) or wait, [0.03, 0.0, 0.02, 0.0, 0.01]))
+    found = list(in_order(lambda wait: time.sleep(wait) or wait, [0.03, 0.0, 0.02, 0.0, 0.01], 3))
     assert found == [0.03, 0.0, 0.02, 0.0, 0.01]
 
 
 def test_an_error_comes_out_and_no_thread_stays() -> None:
     before = threading.active_count()
-    with use_threads(2), pytest.raises(ZeroDivisionError):
-        list(in_order(lambda n: 1 // n, [1, 0, 1, 1, 1]))
-    some = in_order(abs, range(100))
+    with pytest.raises(ZeroDivisionError):
+        list(in_order(lambda n: 1 // n, [1, 0, 1, 1, 1], 2))
+    some = in_order(abs, range(100), 2)
     next(some)
     some.close()
     assert threading.active_count() == before
 
 
 def test_a_thread_starts_no_threads_of_its_own() -> None:
-    with use_threads(3):
-        assert list(in_order(lambda _: thread_count(), range(4))) == [1, 1, 1, 1]
+    assert list(in_order(lambda _: thread_count(3), range(4), 3)) == [1, 1, 1, 1]
 
 
 @pytest.mark.parametrize(("given", "used"), [(None, "4"), ("26", "26")])
@@ -45,11 +43,7 @@ def test_threads_of_matrix_products_sleep_in_commands_unless_somebody_wants_them
     assert printed.splitlines()[-1] == used
 
 
-def _threads_there(unasked: int) -> int:
-    return thread_count(unasked)
-
-
 def test_a_process_of_a_pool_has_one_thread() -> None:
     with open_pool(2) as pool:
         assert pool is not None
-        assert list(pool.in_order(_threads_there, [4, 4])) == [1, 1]
+        assert list(pool.in_order(thread_count, [4, 4])) == [1, 1]

@@ -11,18 +11,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import TypeVar
-
-from spoofspan.base.errors import UsageError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-ALL_CORES = 4  # more than four threads wait for the one that collects what they find
+MOST = 4  # more than four threads wait for the one that collects what they find
 
-_asked: ContextVar[int | None] = ContextVar("threads", default=None)
 _worker = threading.local()
 
 
@@ -31,40 +26,20 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def thread_count(unasked: int = 1) -> int:
-    """How many threads to use here: one inside a worker, or else what was asked for, or else ``unasked``."""
+def thread_count(asked: int | None = None) -> int:
+    """How many threads to use here: one inside a worker, or else as many as asked for, or one for each core."""
     if getattr(_worker, "works", False):
         return 1
-    asked = _asked.get()
-    return min(cores(), unasked) if asked is None else asked
+    return min(cores(), MOST) if asked is None else asked
 
 
-@contextmanager
-def use_threads(threads: int | None) -> Iterator[None]:
-    """Use this number of threads inside the context; None changes nothing.
-
-    >>> with use_threads(3):
-    ...     thread_count()
-    3
-    """
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-        raise UsageError(f"threads={threads!r}: must be a whole number from 1 on")
-    before = _asked.set(_asked.get() if threads is None else threads)
-    try:
-        yield
-    finally:
-        _asked.reset(before)
-
-
-def in_order(work: Callable[[Task], Result], tasks: Iterable[Task], *, unasked: int = 1) -> Iterator[Result]:
+def in_order(work: Callable[[Task], Result], tasks: Iterable[Task], threads: int | None = None) -> Iterator[Result]:
     """Work on tasks, several at a time; the results in the order of the tasks.
-
-    ``unasked`` is how many threads there are at most if nobody asked for a number (:func:`thread_count`).
 
     >>> list(in_order(abs, [-3, 1, -2]))
     [3, 1, 2]
     """
-    threads = thread_count(unasked)
+    threads = thread_count(threads)
     if threads == 1:
         yield from map(work, tasks)
         return

@@ -14,7 +14,7 @@ import numpy as np
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
 from spoofspan.base.progress import progress
-from spoofspan.base.threads import ALL_CORES, in_order, use_threads
+from spoofspan.base.threads import in_order
 from spoofspan.base.times import Float64, Int64
 from spoofspan.uncertainty.methods import DEFAULT_METHOD, METHODS, IntervalMethod, Method
 from spoofspan.uncertainty.replicates import Replicates
@@ -46,8 +46,8 @@ class Resampling:
     seed
         Of the random draws.
     workers
-        How many threads measure replicates; the result has the same bits with any number. None: as many as ``threads=``
-        or ``SPOOFSPAN_THREADS`` say, else one for each core, up to four.
+        How many threads measure replicates; the result has the same bits with any number. None: one
+        for each core, up to four.
     clusters_are
         What the clusters are, for people.
 
@@ -222,8 +222,8 @@ def draw_replicates(systems: Sequence[Replicates], how: Resampling) -> Sample:
 
     pieces = []
     # draws and matrix products take milliseconds outside of the interpreter's lock
-    with progress("bootstrap replicates", total=how.replicates) as advance, use_threads(how.workers):
-        for piece in in_order(measure, starts, unasked=ALL_CORES):
+    with progress("bootstrap replicates", total=how.replicates) as advance:
+        for piece in in_order(measure, starts, how.workers):
             pieces.append(piece)
             advance(piece.values.shape[1])
     return Sample(np.concatenate([piece.values for piece in pieces], axis=1), sum(piece.redrawn for piece in pieces))

@@ -11,8 +11,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from copy import copy
-from functools import partial
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -20,10 +18,8 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import Flags, sum_by_utterance
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
-from spoofspan.base.threads import in_order, use_threads
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Values
-from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import ScoreMass, UtteranceBlock
 from spoofspan.measures.histogram import RemotePart
 from spoofspan.measures.operating_point import OperatingPoint, Totals, called_spoof
@@ -79,31 +75,18 @@ def blocks_by_unit(mass: ScoreMass, unit_of: Int64) -> Iterator[tuple[Int64, Utt
 def each_by_unit(
     mass: ScoreMass, unit_of: Int64, work: Callable[[UtteranceBlock], Result]
 ) -> Iterator[tuple[Int64, Result]]:
-    """What work makes of each block of a mass, in order, with the units of its utterances.
+    """What work makes of each block of a mass, in order, with the units of its utterances."""
 
-    Several threads compute blocks and work on them, if asked for.
-    """
-
-    def made(make: Callable[[], UtteranceBlock]) -> tuple[int, int, Result]:
-        block = make()
+    def worked(block: UtteranceBlock) -> tuple[int, int, Result]:
         return block.first, block.last, work(block)
 
     done = 0
     for part in mass.parts:
         if not isinstance(part, BlocksByUtterance):
             raise UsageError(f"the rows of a {type(part).__name__} cannot be told to their utterances")
-        for first, last, found in in_order(made, _makers(part)):
+        for first, last, found in map(worked, part.utterance_blocks()):  # keeps no block while the next is made
             yield unit_of[done + first : done + last], found
         done += len(part.utterances)
-
-
-def _makers(part: BlocksByUtterance) -> Iterator[Callable[[], UtteranceBlock]]:
-    """What computes each block of a part, in any thread."""
-    if not isinstance(part, TimedPart):
-        return (partial(copy, block) for block in part.utterance_blocks())
-    with use_threads(1):  # the columns of larger blocks would take much memory, and are no faster
-        spans = list(part.spans())
-    return (partial(part.utterance_block, *span) for span in spans)
 
 
 def confusions(block: UtteranceBlock, called: Flags) -> Int64:

@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 
 from spoofspan.base.errors import SpoofspanWarning
-from spoofspan.base.threads import use_threads
 from spoofspan.base.times import Float64, Int64
 from spoofspan.measures.kind import Scale
 from spoofspan.measures.measure import Measure
@@ -333,8 +332,7 @@ class PercentileSpread(Spread):
     @classmethod
     def of(cls, systems: Sequence[Measured], clusters: Clusters, how: Resampling) -> PercentileSpread:
         """Draw clusters with replacement."""
-        with use_threads(how.workers):
-            engines = [one.replicates(clusters) for one in systems]
+        engines = [one.replicates(clusters) for one in systems]
         counts = count_classes([_amounts(*both, clusters) for both in zip(engines, systems, strict=True)])
         estimates, measure = np.array([one.value for one in systems]), systems[0].measure
         return cls.drawn(str(measure), measure.kind.scale, counts, estimates, engines, how)
