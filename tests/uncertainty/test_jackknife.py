@@ -413,7 +413,7 @@ def few_spoofs(spoofed, utterances=60, shift=1.5):
 
 
 def test_few_clusters_of_one_class_are_cautioned():
-    with pytest.warns(ss.SpoofspanWarning, match="4 clusters with spoof are few"):
+    with pytest.warns(ss.SpoofspanWarning, match="only 4 clusters with spoof"):
         found = ss.interval(*few_spoofs(4))
     assert (found.clusters, found.with_bona_fide, found.with_spoof) == (60, 60, 4)
     assert found.degrees_of_freedom <= 3
@@ -488,7 +488,7 @@ def test_where_one_class_has_no_error_the_interval_reaches_at_least_to_its_bound
     values = scores.values.copy()
     values[20 * np.arange(10, 20)] = -30.0
     low = ss.Scores.from_columns(scores.utterances, scores.offsets, values, hop=0.02, higher="bonafide")
-    with pytest.warns(ss.SpoofspanWarning, match="5 clusters with spoof are few"):
+    with pytest.warns(ss.SpoofspanWarning, match="only 5 clusters with spoof"):
         found = ss.interval(references, low)
     at = ss.range_eer(references, low, eer_rule="interpolated")  # without the warning of a gap
     assert at.false_negative_rate == 0 < at.false_positive_rate

@@ -202,7 +202,7 @@ class Leaderboard:
         if len(rows) > 1:
             notes.append(
                 f"best and worst: the ranks that a team may have, for all teams together at {level}; "
-                "teams that share a letter are not told apart"
+                "teams that share a letter do not differ significantly"
             )
         return Table(tuple(header), tuple(rows), (*notes, *self.notes, *warning_lines(self.warnings)))
 

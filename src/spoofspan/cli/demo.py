@@ -30,10 +30,11 @@ NARROWEST, WIDEST = 80, 100
 SHOWN = (0.02, 0.16)  # branches on the page
 
 MEANING = (
-    "Range and point. The range EER weighs every error by how long it lasts. The point EER cuts time into points and "
-    "calls a point spoof if any of it is; the system was trained the same way. At its own resolution (*), the branch "
-    "of {finest} has a point EER of {native_point} and a range EER of {native_range}. The branch of {coarsest} has "
-    "{coarsest_point} and {coarsest_range}, because much bona fide time shares a window with a spoof there.",
+    "Range and point. The range EER weighs every error by how long it lasts. The point EER divides time into "
+    "fixed-length points; a point counts as spoofed if any part of it is, and the system was trained the same way. "
+    "At its own resolution (*), the branch of {finest} has a point EER of {native_point} and a range EER of "
+    "{native_range}. The branch of {coarsest} has {coarsest_point} and {coarsest_range}, because much bona fide time "
+    "shares a window with a spoof there.",
     "Right of the star. Measured coarser than the hop, the same scores answer another question: the lowest score of a "
     "window decides. Finding any part of a spoof is enough to be right, one short false alarm is enough to be wrong. "
     "The branch of {finest} has {finest_coarse} at {coarsest} instead of {native_point}, and is the same system. Left "

@@ -125,7 +125,9 @@ def comparison_tables(comparison: Comparison, *, signatures: bool = True, short:
     ranked: tuple[str, ...] = ()
     if ranks:
         ranked = ("rank", *ranks_header("best rank", "worst rank"), "group")
-        notes.append("ranks: those that no verdict below contradicts; systems that share a letter are not told apart")
+        notes.append(
+            "ranks: all ranks consistent with the tests below; systems that share a letter do not differ significantly"
+        )
     notes += warning_lines(comparison.warnings)
     if signatures:
         notes += _signatures(comparison.signatures, comparison.measure, short)

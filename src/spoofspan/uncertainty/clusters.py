@@ -179,8 +179,8 @@ class ClusterCounts:
         if self.fewest >= FEW_CLUSTERS:
             return ()
         return (
-            f"{self._scarce} are few (under {FEW_CLUSTERS}): intervals and p-values rest on little; say how many there "
-            "are wherever they are printed",
+            f"only {self._scarce} (fewer than {FEW_CLUSTERS}): interpret intervals and p-values with caution, and "
+            "report the number",
         )
 
     @property

@@ -128,7 +128,7 @@ def leaderboard(
         column(f"{level} from", "lower end of the interval", number=True),
         column("to", "upper end of the interval", number=True),
         column("ranks", "the best and the worst rank that the comparisons allow, for all at once", number=True),
-        column("group", f"{called}s that share a letter are not told apart"),
+        column("group", f"{called}s that share a letter do not differ significantly"),
         *map(measure_column, others),
     ]
     return page_table("leaderboard", "Leaderboard", columns, rows, head=1)
