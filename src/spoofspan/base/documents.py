@@ -97,11 +97,6 @@ def parse_toml(text: str) -> dict[str, Any]:
     raise TooComplexError(f"nested more than {MOST_DEPTH} deep")
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file; raises ``OSError`` or ``ValueError``."""
-    return parse_toml(_read(path, MOST_BYTES_TOML).decode("utf-8"))
-
-
 def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
     """Read a text file that is held whole; raises ``OSError`` or ``ValueError``."""
     return _read(path, most_bytes).decode("utf-8")
@@ -118,7 +113,7 @@ def _read(path: Path, most_bytes: int) -> bytes:
 
 
 def _depth(data: bytes) -> int:
-    """How deep brackets are nested, those within strings left out."""
+    """Nesting depth of brackets, those within strings left out."""
     bare = np.frombuffer(_STRING.sub(b"", data), np.uint8)
     deepest = level = 0
     for first in range(0, bare.size, PIECE):

@@ -27,7 +27,7 @@ def cores() -> int:
 
 
 def thread_count(asked: int | None = None) -> int:
-    """How many threads to use here: one inside a worker, or else as many as asked for, or one for each core."""
+    """Number of threads to use here: one inside a worker, otherwise the number asked for, or one for each core."""
     if getattr(_worker, "works", False):
         return 1
     return min(cores(), MOST) if asked is None else asked

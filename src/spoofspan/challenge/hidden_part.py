@@ -191,7 +191,7 @@ class HiddenPart:
         return Resampling(confidence=confidence, **named)  # type: ignore[arg-type]
 
     def count_clusters(self) -> int:
-        """How many clusters the utterances are of, whatever their labels."""
+        """Number of clusters of the utterances, whatever their labels."""
         clusters = self.clusters
         return len(self.utterances) if clusters is None else len({clusters[utt] for utt in self.utterances})
 

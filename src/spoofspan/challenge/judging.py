@@ -61,7 +61,7 @@ class JudgedSubmission:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """What the team may see, as plain data."""
+        """The part of the result that the team may see, as plain data."""
         plain: dict[str, Any] = finite(
             {"team": self.team, "state": self.state, "values": self.values, "problems": list(self.problems)}
         )

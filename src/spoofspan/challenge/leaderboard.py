@@ -90,12 +90,12 @@ class Leaderboard:
 
     @property
     def drawn_by(self) -> str:
-        """What intervals leave out in turn, as speakers."""
+        """Unit that intervals leave out in turn, such as speakers."""
         return next(iter(self.first.intervals.values())).drawn_by
 
     @property
     def how(self) -> str:
-        """How intervals are made, in words."""
+        """Interval method in words."""
         return f"{self.first.test} by {self.drawn_by} ({self.clusters:,} of them)"
 
     @property

@@ -78,7 +78,7 @@ def _first(board: Leaderboard, team: Plain) -> Plain:
 
 
 def _comparison(board: Leaderboard, plain: Plain) -> Plain:
-    """What the tables of a page take of a comparison."""
+    """The numbers of a comparison that the tables of a page show."""
     firsts = {team["team"]: _first(board, team) for team in plain["teams"]}
     names = {"place": "rank", "low": "best_rank", "high": "worst_rank", "groups": "group"}
     return {

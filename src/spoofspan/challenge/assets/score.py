@@ -10,7 +10,7 @@ REQUIREMENTS = HERE / "requirements.txt"
 
 
 def installed(requirement: str) -> bool:
-    """Whether a package is there in exactly the version that built the challenge."""
+    """Check for a package in exactly the version that built the challenge."""
     name, _, wanted = requirement.partition("==")
     try:
         return version(name) == wanted
