@@ -405,7 +405,7 @@ def _read_weights(folder: Path) -> None:
 
 
 def _threshold(folder: Path) -> None:
-    from spoofspan.evaluation.corpus import read_eer_threshold
+    from spoofspan.evaluation.stated_result import read_eer_threshold
 
     refused_by_name(lambda: read_eer_threshold(folder / "result.json", ["range-eer"]), "result.json")
 

@@ -16,7 +16,7 @@ import pyarrow.json
 import pyarrow.parquet  # noqa: F401  (not to be counted later)
 
 import spoofspan as ss
-from spoofspan.formats import line_blocks, reading, sources
+from spoofspan.formats import fields, reading, sources
 from spoofspan.formats.arrays import npz
 from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
@@ -48,7 +48,7 @@ def outcome(path):
 
 
 if __name__ == "__main__":
-    for module in (sources, line_blocks, csv_files):
+    for module in (sources, fields, csv_files):
         module.MOST_BYTES_PER_LINE = BOUND
     for module in (sources, npz, parquet, arrow_ipc):
         module.UNPACKED_ALLOWANCE = BOUND

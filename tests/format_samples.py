@@ -5,6 +5,7 @@ import json
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,13 @@ from spoofspan import References, Scores
 from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
 
 HOP, FRAMES = 0.02, 50
+NOT_HERE = set() if find_spec("torch") else {"torch"}  # formats whose package is not installed
 TEXT = {
     *("rttm", "segment-list", "had", "vad", "audacity", "lavdf", "avdeepfake1m", "csv", "tsv", "jsonl"),
     *("unit-score", "wedefense-logits", "frame-score", "kaldi-scp", "textgrid", "json-ranges", "sed-scores"),
-    *("hypothesis-rttm", "hypothesis-had", "hypothesis-segments", "hypothesis-json"),
+    *("hypothesis-rttm", "hypothesis-had", "hypothesis-segments", "hypothesis-json", "hypothesis-language-model"),
+    *("lab", "range-lines", "kaldi-segments", "lhotse", "nemo", "label-studio", "activitynet", "json-segments"),
+    *("language-model", "elan", "list-cells"),
 }
 
 
@@ -95,10 +99,38 @@ def decisions(ids):
     )
 
 
+# --- scores of whole utterances: what a file of each format begins with, and what must be told
+
+UTTERANCE_LINES = {
+    "utt-score": "u1 0.75 0.25\nu2 0.5 0.4\nu3 -1.5 2.0\n",
+    "two-scores": "u1.flac 0.75 0.25\nu2.flac 0.5 0.4\nu3.flac -1.5 2.0\n",
+    "plain-scores": "u1 0.75\nu2 0.5\nu3 -1.5\n",
+    "asvspoof2019-scores": "u1 A11 spoof 0.75\nu2 - bonafide 0.5\nu3 A07 spoof -1.5\n",
+    "score-label": "u1 0.75 spoof\nu2 0.5 bonafide\nu3 -1.5 spoof\n",
+    "asvspoof5-lines": "s1 u1 0.75 bonafide\ns1 u2 0.5 spoof\ns2 u3 -1.5 bonafide\n",
+    "sasv-trials": "s1 u1 0.75 target\ns1 u2 0.5 nontarget\ns2 u3 -1.5 spoof\ns2 u4 0.25 target\n",
+    "av-deepfake1m-detection": "a/u1.mp4;0.25\na/u2.mp4;0.4\nu3;2.0\n",
+    "score-log": "Output, u1, 1, 0.75\nOutput, u2, 0, 0.5\nOutput, u3, 0, -1.5\n",
+    "score-energy-log": "Output, u1, 1, 0.75, 3.5\nOutput, u2, 0, 0.5, 4.5\nOutput, u3, 0, -1.5, 2.5\n",
+    "log-output": "".join(f"Output, u{i}, 0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, {i}.25\n" for i in range(4)),
+    "esdd2": "u1.wav|3|0.75|0.25|0.5\nu2.wav|0|0.5|0.75|0.25\nu3.wav|1|-1.5|0.5|0.125\n",
+    "asvspoof5": "filename\tcm-score\nu1\t0.25\nu2\t0.4\nu3\t2.0\n",
+    "utterance-table": "utt_id,score\nu1,0.25\nu2,0.4\nu3,2.0\n",
+}
+TOLD_OF_UTTERANCES = {
+    "two-scores": {"column": "second", "higher": "bonafide"},
+    "plain-scores": {"higher": "bonafide"},
+    "asvspoof2019-scores": {"higher": "bonafide"},
+    "score-label": {"higher": "bonafide"},
+    "esdd2": {"column": "s2", "higher": "bonafide"},
+    "utterance-table": {"higher": "bonafide"},
+}
+
+
 # --- as the package writes them
 
 AUDIOVISUAL = ("lavdf", "avdeepfake1m")
-SPOOFS_ONLY = (*AUDIOVISUAL, "json-ranges")  # these list spoofs, and mean bona fide elsewhere
+SPOOFS_ONLY = (*AUDIOVISUAL, "json-ranges", "language-model")  # these list spoofs, and mean bona fide elsewhere
 REFERENCE_FILES = {
     "rttm": "ref.rttm",
     "segment-list": "label.txt",
@@ -116,6 +148,20 @@ REFERENCE_FILES = {
     "csv": "ref.csv",
     "tsv": "ref.tsv",
     "jsonl": "ref.jsonl",
+    "lab": "{}.lab",
+    "torch": "labels.pt",
+    "list-cells": "labels.csv",
+    "json-labels": "labels.json",
+    "cfprf-labels": "HAD_seg_tar_dict.npy",
+    "range-lines": "ranges.txt",
+    "kaldi-segments": "corpus.segments",
+    "lhotse": "supervisions.jsonl",
+    "nemo": "manifest.json",
+    "label-studio": "export.json",
+    "activitynet": "activity.json",
+    "json-segments": "segments.json",
+    "language-model": "answers.jsonl",
+    "elan": "{}.eaf",
 }
 SCORE_FILES = {
     "unit-score": "unit0.02.score",
@@ -133,12 +179,137 @@ SCORE_FILES = {
     "hypothesis-had": "decisions.txt",
     "hypothesis-segments": "decisions.txt",
 }
-TOLD = {"frame-score", "kaldi-ark", "npz"}  # hop and polarity are not in the file
+TOLD = {"frame-score", "kaldi-ark"}  # hop and polarity are not in the file
+
+
+def listed(ids):
+    """Every range as text: utterance, start, end, label."""
+    rows = []
+    for utt in ids:
+        edges = [0, first_spoof(utt), first_spoof(utt) + FRAMES // 2, FRAMES]
+        for a, b, label in zip(edges, edges[1:], ("bonafide", "spoof", "bonafide"), strict=False):
+            rows.append((utt, f"{a * HOP:.3f}", f"{b * HOP:.3f}", label))
+    return rows
+
+
+def by_utterance(ids, item):
+    """What is made of each range, by utterance."""
+    found = {utt: [] for utt in ids}
+    for utt, start, end, label in listed(ids):
+        found[utt].append(item(float(start), float(end), label))
+    return found
+
+
+def _json_lines(rows):
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+def _eaf(ranges):
+    slots = "".join(
+        f'<TIME_SLOT TIME_SLOT_ID="t{i}{side}" TIME_VALUE="{round(time * 1000)}"/>'
+        for i, (*times, _) in enumerate(ranges)
+        for side, time in zip("ab", times, strict=True)
+    )
+    notes = "".join(
+        f'<ANNOTATION><ALIGNABLE_ANNOTATION ANNOTATION_ID="a{i}" TIME_SLOT_REF1="t{i}a" TIME_SLOT_REF2="t{i}b">\n'
+        f"<ANNOTATION_VALUE>{label}</ANNOTATION_VALUE></ALIGNABLE_ANNOTATION></ANNOTATION>\n"
+        for i, (_, _, label) in enumerate(ranges)
+    )
+    words = '<TIER TIER_ID="words"><ANNOTATION><ALIGNABLE_ANNOTATION ANNOTATION_ID="w" TIME_SLOT_REF1="t0a" '
+    words += (
+        'TIME_SLOT_REF2="t0b"><ANNOTATION_VALUE>hello</ANNOTATION_VALUE></ALIGNABLE_ANNOTATION></ANNOTATION></TIER>'
+    )
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<ANNOTATION_DOCUMENT FORMAT="3.0">\n'
+        f"<TIME_ORDER>{slots}</TIME_ORDER>\n"
+        f'<TIER TIER_ID="spoof">{notes}</TIER>\n{words}</ANNOTATION_DOCUMENT>\n'
+    )
+
+
+def _answer(regions):
+    return json.dumps({"real_or_fake": "fake" if regions else "real", "fake_region": regions})
+
+
+# Formats that are read only, as their tools write them.
+FOREIGN_REFERENCES = {
+    "range-lines": lambda ids: "".join(f"{' '.join(row)}\n" for row in listed(ids)),
+    "kaldi-segments": lambda ids: "".join(
+        f"{utt}-{i} {utt} {start} {end}\n" for i, (utt, start, end, _) in enumerate(listed(ids))
+    ),
+    "lhotse": lambda ids: _json_lines(
+        {"id": f"{utt}-{a}", "recording_id": utt, "start": float(a), "duration": round(float(b) - float(a), 3)}
+        | {"channel": 0, "text": "hello", "custom": {"label": label}}
+        for utt, a, b, label in listed(ids)
+    ),
+    "nemo": lambda ids: _json_lines(
+        {"audio_filepath": f"/data/{utt}.wav", "offset": float(a), "duration": round(float(b) - float(a), 3)}
+        | {"label": label}
+        for utt, a, b, label in listed(ids)
+    ),
+    "label-studio": lambda ids: json.dumps(
+        [
+            {"id": 1, "data": {"audio": f"/data/upload/1/0a1b2c3d-{utt}.wav"}, "annotations": [{"result": results}]}
+            for utt, results in by_utterance(
+                ids,
+                lambda a, b, label: {
+                    "type": "labels",
+                    "original_length": FRAMES * HOP,
+                    "value": {"start": a, "end": b, "labels": [label]},
+                },
+            ).items()
+        ]
+    ),
+    "activitynet": lambda ids: json.dumps(
+        {
+            "version": "1.3",
+            "database": {
+                utt: {"duration": FRAMES * HOP, "subset": "test", "annotations": found}
+                for utt, found in by_utterance(ids, lambda a, b, label: {"segment": [a, b], "label": label}).items()
+            },
+        }
+    ),
+    "json-segments": lambda ids: json.dumps(
+        {
+            utt: {"duration": FRAMES * HOP, "segments": found}
+            for utt, found in by_utterance(ids, lambda *row: list(row)).items()
+        }
+    ),
+    "language-model": lambda ids: _json_lines(
+        {"utt_id": utt, "response": f"It is: {_answer([pair for pair in found if pair])}"}
+        for utt, found in by_utterance(ids, lambda a, b, label: [a, b] if label == "spoof" else None).items()
+    ),
+}
+
+
+def frame_labels(ids):
+    """1 for spoof, at every hop."""
+    at = {utt: np.arange(FRAMES) - first_spoof(utt) for utt in ids}
+    return {utt: ((k >= 0) & (k < FRAMES // 2)).astype(np.int64) for utt, k in at.items()}
 
 
 def written_references(name, ids):
+    file = REFERENCE_FILES[name]
+    if name in ("torch", "list-cells", "cfprf-labels", "json-labels"):
+        labels, told = frame_labels(ids), {"hop": HOP, "spoof_label": 1}
+        rows = "".join(f'{utt},"{one.tolist()}"\n' for utt, one in labels.items())
+        content = {
+            "torch": lambda: _torch(labels),
+            "json-labels": lambda: json.dumps({utt: one.tolist() for utt, one in labels.items()}).encode(),
+            "list-cells": lambda: f"utt_id,frame_labels\n{rows}".encode(),
+            "cfprf-labels": lambda: _saved(lambda to: np.save(to, {utt: 1 - one for utt, one in labels.items()})),
+        }[name]()
+        return Sample(name, {file: content}, {"durations": durations(ids), **(told if name != "cfprf-labels" else {})})
+    if name == "elan":
+        files = {file.format(utt): _eaf(r).encode() for utt, r in by_utterance(ids, lambda *row: row).items()}
+        return Sample(name, files, {"durations": durations(ids)}, one_file_each=True)
+    if name in FOREIGN_REFERENCES:
+        files = {file: FOREIGN_REFERENCES[name](ids).encode()}
+        if name == "kaldi-segments":
+            lines = (f"{utt}-{i} {label}\n" for i, (utt, _, _, label) in enumerate(listed(ids)))
+            files["corpus.utt2label"] = "".join(lines).encode()
+        return Sample(name, files, {"durations": durations(ids)})
     form, corpus = REFERENCE_FORMATS.named(name), references(ids, name in SPOOFS_ONLY)
-    options = {"durations": durations(ids)} | ({"hop": 0.01, "spoof_label": 0} if name == "npz" else {})
+    options = {"durations": durations(ids)}
     if name in AUDIOVISUAL:
         options["modality"] = "audio"
     if "{}" in REFERENCE_FILES[name]:
@@ -240,7 +411,24 @@ def _sed(values):
     return ("onset\toffset\tbonafide\tspoof\n" + "".join(rows)).encode()
 
 
+def _torch(arrays):
+    import torch
+
+    return _saved(lambda to: torch.save({utt: torch.tensor(values) for utt, values in arrays.items()}, to))
+
+
 FOREIGN = {
+    "hypothesis-language-model": lambda s: Sample(
+        "hypothesis-language-model",
+        {
+            "answers.json": json.dumps(
+                {
+                    utt: _answer([[a * HOP, b * HOP] for a, b, label in runs if label == "spoof"])
+                    for utt, runs in decided(s).items()
+                }
+            ).encode()
+        },
+    ),
     "hypothesis-json": lambda s: Sample("hypothesis-json", {"ranges.json": _spoofs(s)}),
     "sed-scores": lambda s: Sample(
         "sed-scores", {f"{utt}.tsv": _sed(values) for utt, values in s.items()}, one_file_each=True
@@ -277,6 +465,15 @@ FOREIGN = {
     "parquet": lambda s: Sample(
         "parquet", {"scores.parquet": _saved(lambda to: pq.write_table(_table(s), to))}, NOT_STATED
     ),
+    "cfprf-scores": lambda s: Sample(
+        "cfprf-scores", {"HAD_seg_score_dict.npy": _saved(lambda to: np.save(to, {u: -v for u, v in s.items()}))}
+    ),
+    "torch": lambda s: Sample("torch", {"scores.pt": _torch(s)}, NOT_STATED),
+    "list-cells": lambda s: Sample(
+        "list-cells",
+        {"scores.csv": ("utt_id,scores\n" + "".join(f'{u},"{v.tolist()}"\n' for u, v in s.items())).encode()},
+        NOT_STATED,
+    ),
     "arrow": lambda s: Sample("arrow", {"scores.arrow": _saved(lambda to: _arrow(to, s))}, NOT_STATED),
     "csv": lambda s: Sample(
         "csv",
@@ -301,6 +498,10 @@ FOREIGN = {
         NOT_STATED,
     ),
 }
+
+
+for _name in NOT_HERE:
+    del REFERENCE_FILES[_name], FOREIGN[_name]
 
 
 def foreign_scores(name, ids):

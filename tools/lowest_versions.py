@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 PYPROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
-EXTRA = "quick"  # what the lowest versions are tested with
+EXTRAS = ("tables", "quick")  # what the lowest versions are tested with
 
 
 def lowest(requirements: Iterable[str]) -> Iterator[str]:
@@ -23,8 +23,8 @@ def lowest(requirements: Iterable[str]) -> Iterator[str]:
 
 
 def requirements(text: str) -> Iterator[str]:
-    """The package's own requirements and those of the extra; without a TOML parser, which Python 3.10 does not have."""
-    for name in ("dependencies", EXTRA):
+    """The package's own requirements and those of the extras; Python 3.10 has no TOML parser."""
+    for name in ("dependencies", *EXTRAS):
         block = re.search(rf"^{name} = \[(.*?)\]$", text, re.MULTILINE | re.DOTALL)
         if block is None:
             raise SystemExit(f"{PYPROJECT}: no list {name}")

@@ -12,14 +12,15 @@ from spoofspan.base import documents
 from spoofspan.base.documents import TooComplexError, parse_json, parse_toml, read_json
 
 SOURCE = Path(ss.__file__).parent
-# the protocols between this process and its own children, files that were written a moment before, and a reader that
-# takes one object after the other of a file that was checked
+# the protocols between this process and its own children, files that were written a moment before, a reader that
+# takes one object after the other of a file that was checked, and a look at the first bytes of a file
 OWN = {
     "base/documents.py",
     "challenge/scoring_process.py",
     "formats/pickles.py",
     "scale/stored_shards.py",
     "formats/datasets/audiovisual.py",
+    "formats/text/annotation_files.py",
 }
 
 
@@ -98,7 +99,7 @@ DEEP = "[" * 50_000
 def test_every_road_to_a_document_refuses_deep_ones(content, tmp_path):
     from spoofspan.corpus.checking import _read_about
     from spoofspan.corpus.layout import read_provenance
-    from spoofspan.evaluation.corpus import read_eer_threshold
+    from spoofspan.evaluation.stated_result import read_eer_threshold
     from spoofspan.formats.arrays.kaldi import read_label2id
     from spoofspan.formats.calibrations import read_calibration
     from spoofspan.formats.reading import read_proposals

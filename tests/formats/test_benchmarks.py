@@ -14,7 +14,7 @@ from spoofspan.cli.eval import eval_
 from spoofspan.data.rules import CONVENTIONS
 from spoofspan.formats.datasets.benchmarks import FILE, benchmarks, find_benchmark
 from spoofspan.measures.measure import Measure
-from spoofspan.report.benchmark_tables import short_measures
+from spoofspan.report.results import short_measures
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 AUDIOVISUAL = GOLDEN / "audiovisual"

@@ -13,7 +13,7 @@ from command_line import run
 import spoofspan as ss
 from spoofspan.formats.format import Format
 from spoofspan.formats.identify import Contents
-from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
+from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 from spoofspan.scale.memory import fits_into_memory
 
 pytestmark = pytest.mark.quick
@@ -124,8 +124,10 @@ def test_every_input_of_eval_is_opened_at_most_twice(folder):
 
 def test_only_formats_that_matter_are_asked(folder):
     ((_, _, _, count),) = child(folder, [["eval", "ref.rttm", "unit0.02.score", "--durations", "reco2dur"]])
-    proposals = 2  # in the place of scores
-    assert count == len(REFERENCE_FORMATS.formats) + len(SCORE_FORMATS.formats) + proposals
+    proposals = 2  # in the place of scores, as scores of whole utterances are
+    kinds = (REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS)
+    by_content = [one for kind in kinds for one in kind.formats.values() if not one.named]
+    assert count == len(by_content) + proposals
 
 
 @pytest.mark.parametrize(
@@ -191,3 +193,10 @@ def test_a_format_is_a_reader_and_a_recogniser(tmp_path, monkeypatch):
     assert ss.read_references(file).utterances == ("u1", "u2")
     with pytest.raises(ss.UsageError, match="looks like references, not scores"):
         ss.read_scores(file)
+
+
+def test_check_opens_a_score_file_twice(folder):
+    commands = [["check", "ref.rttm", "unit0.02.score", "--durations", "reco2dur"], ["check", "cm.tsv"]]
+    for command, (code, opened, *_) in zip(commands, child(folder, commands), strict=True):
+        assert code == 0, command
+        assert all(opened.get(name, 0) <= 2 for name in command), (command, opened)

@@ -1,7 +1,7 @@
 """Threads that need a package for the first time at once get it whole.
 
-Python's own lock of a module is not enough: a thread that imports pyarrow.csv does not wait for another one that has
-begun to import pyarrow. Each then waits for what the other one holds, and Python hands out half of a module.
+Python's own lock of a module is not enough: a thread that imports pyarrow.parquet does not wait for another one that
+has begun to import pyarrow. Each then waits for what the other one holds, and Python hands out half of a module.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 print(errors)
 """
-TABLE_AND_CSV = """
+TABLE_AND_PARQUET = """
 from spoofspan.formats import arrow
 
 def first(): arrow.Table
 
 def second():
     while "pyarrow" not in sys.modules: time.sleep(0.001)
-    arrow.csv
+    arrow.parquet
 """
 # what the import hook sees of modules that another thread than the main one imports
 IN_THREADS = """
@@ -110,7 +110,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_two_threads_import_arrow_at_once() -> None:
-    done = child(MEETING + TABLE_AND_CSV + TWO_THREADS)
+    done = child(MEETING + TABLE_AND_PARQUET + TWO_THREADS)
     assert (done.stdout, done.returncode) == ("[]\n", 0), done.stderr
 
 

@@ -1338,10 +1338,10 @@ def test_npz_labels_there_and_back():
 
 def test_npz_options_must_be_said():
     data = npz({"u1.npy": np.zeros(2)})
-    for options in ({"hop": None}, {"higher": None}):
-        with pytest.raises(UsageError, match="give hop="):
+    for options, said in (({"hop": None}, "give hop="), ({"higher": None}, "give higher=")):
+        with pytest.raises(UsageError, match=said):
             read_npz(data, **options)
-    with pytest.raises(UsageError, match="state no resolution"):
+    with pytest.raises(UsageError, match="states no resolution"):
         read_npz(data, arrays.LABELS_NPZ, hop=None)
     with pytest.raises(UsageError, match="hop must be positive"):
         read_npz(data, arrays.LABELS_NPZ, hop=0.0)
@@ -1356,7 +1356,7 @@ BAD_NPZ = {
     "NaN": (npz({"u1.npy": np.array([0.5, np.nan])}), "utterance 'u1': score 1 is NaN"),
     "text": (npz({"u1.npy": np.array(["0.5"])}), "must be numbers"),
     "bool": (npz({"u1.npy": np.array([True])}), "must be numbers"),
-    "two dimensions": (npz({"u1.npy": np.zeros((2, 2))}), "one-dimensional"),
+    "three dimensions": (npz({"u1.npy": np.zeros((2, 2, 2))}), "one-dimensional"),
     "a number": (npz({"u1.npy": np.array(0.5)}), "one-dimensional"),
     "objects": (npz({"u1.npy": objects_npy([0.5], (1,))}), "dtype object"),
     "hostile objects": (
@@ -1443,9 +1443,9 @@ def test_dicts_of_scores_are_read(protocol):
     ("value", "why"),
     [
         ({"u1": np.array([np.nan])}, "score 0 is NaN"),
-        ({"u1": [[0.1], [0.2]]}, "type list, not an array"),
+        ({"u1": [[0.1], ["a"]]}, "type list, not an array"),
         ({"u1": np.array(["0.5"])}, "must be numbers"),
-        ({"u1": np.zeros((1, 1))}, "one-dimensional"),
+        ({"u1": np.zeros((1, 1, 1))}, "one-dimensional"),
         ({"u1": {"a": 1}}, "type dict, not an array"),
         ({}, "no scores"),
         ([np.zeros(1)], "not a dict"),

@@ -51,8 +51,9 @@ def piped(content):
         os.close(reading)
 
 
+# what is named by its file, or has another file beside it, is none to pipe
 @pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("name", samples.REFERENCE_FILES)
+@pytest.mark.parametrize("name", sorted(set(samples.REFERENCE_FILES) - {"cfprf-labels", "kaldi-segments"}))
 def test_references_of_every_format_come_through_a_pipe(name, packed, tmp_path):
     sample = samples.written_references(name, IDS)
     if sample.one_file_each:
@@ -63,7 +64,9 @@ def test_references_of_every_format_come_through_a_pipe(name, packed, tmp_path):
     assert references_hash(found) == references_hash(ss.read_references(sample.write(tmp_path), **sample.options))
 
 
-@pytest.mark.parametrize("name", sorted(set(samples.FOREIGN) - {"kaldi-scp"}))  # that is a list of places in files
+@pytest.mark.parametrize(
+    "name", sorted(set(samples.FOREIGN) - {"kaldi-scp", "cfprf-scores"})
+)  # they list or are named files
 def test_scores_of_every_format_come_through_a_pipe(name, tmp_path):
     sample = samples.foreign_scores(name, IDS)
     if sample.one_file_each:

@@ -20,7 +20,7 @@ from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.reading import read_proposals, read_utterance_scores
 from spoofspan.formats.sources import Source
 from spoofspan.formats.sources import sources as find_sources
-from spoofspan.formats.text import frame_blocks, frame_lines, utterance_scores
+from spoofspan.formats.text import frame_lines, utterance_scores
 
 FORMATS = {
     one.name: one
@@ -165,11 +165,11 @@ def test_both_ways_through_the_reader_agree(monkeypatch):
         for i in range(200)
         for frame, value in enumerate(rng.normal(size=rng.integers(1, 60)).tolist())
     ]
-    quick = frame_blocks.read_regular(source("".join(lines)), frame_lines.UNIT.widths, 3)
-    monkeypatch.setattr(frame_blocks, "BLOCK_BYTES", 1000)  # utterances go on over the edges of blocks
-    small = frame_blocks.read_regular(source("".join(lines)), frame_lines.UNIT.widths, 3)
+    quick = frame_lines.read_regular(source("".join(lines)), frame_lines.UNIT.widths, 3)
+    monkeypatch.setattr(frame_lines, "BLOCK_BYTES", 1000)  # utterances go on over the edges of blocks
+    small = frame_lines.read_regular(source("".join(lines)), frame_lines.UNIT.widths, 3)
     slow = frame_lines._line_by_line(source("".join(lines)), frame_lines.UNIT, 3)
-    mixed = frame_blocks.read_regular(
+    mixed = frame_lines.read_regular(
         source("".join(sorted(lines))), frame_lines.UNIT.widths, 3
     )  # frames 0, 1, 10, 11, ...
     for other in (small, slow, mixed):
@@ -185,8 +185,8 @@ def test_both_ways_through_the_reader_agree(monkeypatch):
 def test_runs_of_ids_are_found_whatever_the_frames_are(ids, frames, size):
     text = "".join(f"{utt} {frame} 0 {i}\n" for i, (utt, frame) in enumerate(zip(ids, frames, strict=False)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(frame_blocks, "BLOCK_BYTES", size)
-        quick = frame_blocks.read_regular(source(text), frame_lines.UNIT.widths, 3)
+        patch.setattr(frame_lines, "BLOCK_BYTES", size)
+        quick = frame_lines.read_regular(source(text), frame_lines.UNIT.widths, 3)
     try:
         slow = frame_lines._line_by_line(source(text), frame_lines.UNIT, 3)
     except ss.DataError:
@@ -230,7 +230,7 @@ def test_asvspoof5_reads_by_the_header():
 
 @pytest.mark.parametrize(
     ("column", "expected"),
-    [(None, [0.25, 0.4]), ("utterance", [0.25, 0.4]), ("20ms", [0.1, 1.1]), ("640ms", [0.6, 1.6])],
+    [(None, [0.25, 0.4]), ("score", [0.25, 0.4]), ("20ms", [0.1, 1.1]), ("640ms", [0.6, 1.6])],
 )
 def test_log_output_has_a_score_per_resolution(column, expected):
     assert content_of(read("log-output", LOG, column=column)) == (("u1", "u2"), expected, "bonafide")
@@ -384,7 +384,21 @@ def test_files_are_recognised_by_exactly_one_format(format_name, name, content, 
     for changed in (as_bytes(content), b"\xef\xbb\xbf" + as_bytes(content).replace(b"\n", b"\r\n")):
         if changed.startswith(b"\xef") and isinstance(content, bytes):
             continue
-        assert [one.name for one in FORMATS.values() if one.recognises(changed)] == [format_name]
+        fits = [one.name for one in FORMATS.values() if one.recognises(changed)]
+        assert fits == ([format_name, "two-scores"] if format_name == "utt-score" else [format_name])
+
+
+def test_two_scores_a_line_are_told_apart_by_the_name_of_the_file(tmp_path):
+    for name in ("utt.score", "utt.score.gz", "scores.txt"):
+        (tmp_path / name).write_text(UTT)
+    assert read_utterance_scores(tmp_path / "utt.score").higher == "spoof"
+    assert read_utterance_scores(tmp_path / "utt.score.gz").higher == "spoof"
+    with pytest.raises(ss.DataError, match=r"could be utt-score \(.*\) or two-scores \(.*--utterance-scores-format"):
+        read_utterance_scores(tmp_path / "scores.txt")
+    with pytest.raises(ss.UsageError, match="--column first"):
+        read_utterance_scores(tmp_path / "scores.txt", "two-scores")
+    second = read_utterance_scores(tmp_path / "scores.txt", "two-scores", column="second", higher="bonafide")
+    assert content_of(second) == (("u1", "u2", "u3"), [0.25, 0.4, 2.0], "bonafide")
 
 
 def test_scp_files_are_recognised():
@@ -407,9 +421,7 @@ def test_long_files_are_recognised_by_their_beginning():
         b"\n\n",
         b"\xff\xfe\x00",
         b"\x93NUMPY",
-        b"PAR1",
         b"SPEAKER u1 1 0.0 1.0 <NA> <NA> spoof <NA> <NA>\n",
-        b"u1 3.458 \n",
         b"utterance,frame,score\nu1,0,0.5\n",
         b"utterance frame bonafide spoof\nu1 0 0.5 0.5\n",
         b"u1 0 1\nu2 0 1\n",  # one frame each, or two scores each
@@ -418,7 +430,6 @@ def test_long_files_are_recognised_by_their_beginning():
         b'{"u1": [0.1, 0.2]}',
         b'[{"file": "a", "fake_segments": [[0.1, 0.2]]}]',
         b"bonafide target 0.936567\n",
-        b"u1 0.5\n",
         b"u1 [\nx y ]\n"[:4] + b"x",
     ],
 )
@@ -632,15 +643,15 @@ def test_ids_that_would_not_read_back_are_not_written(format_name, utterance):
 
 
 def test_utterance_scores_are_read_by_content_or_by_name(tmp_path):
-    for name, content in (("a", UTT), ("b", ASVSPOOF5), ("c", DETECTION), ("d", LOG)):
+    for name, content in (("a.score", UTT), ("b", ASVSPOOF5), ("c", DETECTION), ("d", LOG)):
         (tmp_path / name).write_text(content)
-    assert read_utterance_scores(tmp_path / "a").higher == "spoof"
-    assert read_utterance_scores(tmp_path / "a", column="bonafide").higher == "bonafide"
+    assert read_utterance_scores(tmp_path / "a.score").higher == "spoof"
+    assert read_utterance_scores(tmp_path / "a.score", column="bonafide").higher == "bonafide"
     assert read_utterance_scores(tmp_path / "b", "asvspoof5").higher == "bonafide"
     assert read_utterance_scores(str(tmp_path / "c")).higher == "spoof"
     assert read_utterance_scores(tmp_path / "d", column="40ms").values.tolist() == [0.2, 1.2]
     with pytest.raises(ss.UsageError, match="did you mean 'asvspoof5'"):
-        read_utterance_scores(tmp_path / "a", "asvspoof")
+        read_utterance_scores(tmp_path / "a.score", "asvspoof")
     (tmp_path / "e").write_text("what is this\n")
     with pytest.raises(ss.DataError, match="no utterance-scores format is recognised"):
         read_utterance_scores(tmp_path / "e")
@@ -770,7 +781,7 @@ MALFORMED = [
     ("av-deepfake1m-detection", "", {}, "there is no score"),
     ("av-deepfake1m-detection", "file;score\n" + DETECTION, {}, ":1: .*header"),
     ("av-deepfake1m-detection", DETECTION.replace("0.4", "0,4"), {}, ":2: utterance 'a/u2.mp4': .*decimal point"),
-    ("av-deepfake1m-detection", DETECTION.replace(";", ","), {}, ":1: utterance .*: 1 field instead of <file>;<score>"),
+    ("av-deepfake1m-detection", DETECTION.replace(";", ","), {}, ":1: utterance .*: 1 field instead of <utt>;<score>"),
     ("av-deepfake1m-detection", DETECTION + DETECTION, {}, ":4: utterance 'a/u1.mp4' has a score at file:1"),
     ("av-deepfake1m-detection", DETECTION.replace("0.4", "nan"), {}, ":2: utterance 'a/u2.mp4': the score is NaN"),
     ("log-output", "", {}, "there is no score"),
@@ -889,7 +900,8 @@ def test_a_column_that_is_asked_for_keeps_its_name_and_takes_no_polarity_from_an
     path.write_text("filename,start_time,end_time,prob_fake,logit\nu1,0.0,1.0,0.1,5\nu1,1.0,2.0,0.9,-5\n")
     named = ss.read_scores(path, column="prob_fake")
     assert (named.higher, named.values.tolist()) == ("spoof", [0.1, 0.9])
-    assert ss.read_scores(path).values.tolist() == [0.1, 0.9]
+    with pytest.raises(ss.UsageError, match="several columns may hold the scores, prob-fake, logit; say which"):
+        ss.read_scores(path)
     with pytest.raises(ss.UsageError, match="what high scores mean"):
         ss.read_scores(path, column="logit")
     assert ss.read_scores(path, column="logit", higher="bonafide").values.tolist() == [5.0, -5.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 
 import numpy as np
@@ -244,3 +245,35 @@ def test_labels_in_memory_follow_the_same_rule():
         ss.References.from_labels(words(), 0.0)
     with pytest.raises(ss.DataError, match=r"2 labels of 0\.02 s, but its duration"):
         ss.References.from_labels({"u1": [0, 1]}, HOP, spoof_label=1, durations={"u1": 0.2})
+
+
+def test_what_is_written_is_read_without_being_told(tmp_path):
+    labels = {utt: [int(one) for one in row] for utt, row in IS_SPOOF.items()}
+    references = npz.references_of_labels(labels, HOP, None, 1)
+    scores = ss.Scores.from_frames(SCORES, hop=HOP, higher="bonafide")
+    ss.write_references(references, tmp_path / "labels.npz", hop=HOP)
+    ss.write_references(references, tmp_path / "labels.npy", hop=HOP)
+    ss.write_scores(scores, tmp_path / "scores.npz")
+    assert spoof_ns(ss.read_references(tmp_path / "labels.npz")) == spoof_ns(references)
+    assert spoof_ns(ss.read_references(tmp_path / "labels.npy", hop=HOP)) == spoof_ns(references)
+    found = ss.read_scores(tmp_path / "scores.npz")
+    assert (found.hop, found.higher) == (HOP, "bonafide")
+    assert sorted(np.load(tmp_path / "labels.npz")) == sorted(IS_SPOOF)  # nothing but utterances for others
+    with pytest.raises(ss.UsageError, match="the file states higher bonafide, and higher=spoof says otherwise"):
+        ss.read_scores(tmp_path / "scores.npz", higher="spoof")
+    with pytest.raises(ss.UsageError, match="the file states spoof_label 0"):
+        ss.read_references(tmp_path / "labels.npz", spoof_label=1)
+
+
+@pytest.mark.parametrize("spoof_label", [0, 1, None])
+def test_lists_of_labels_in_json(spoof_label, tmp_path):
+    written = words() if spoof_label is None else numbers(spoof_label)
+    path = tmp_path / "labels.json"
+    path.write_text(json.dumps({utt: row.tolist() for utt, row in written.items()}))
+    wanted = npz.references_of_labels({utt: list(row) for utt, row in IS_SPOOF.items()}, HOP, None, 1)
+    assert spoof_ns(ss.read_references(path, hop=HOP, spoof_label=spoof_label)) == spoof_ns(wanted)
+    with pytest.raises(ss.UsageError, match="hop="):
+        ss.read_references(path, spoof_label=spoof_label)
+    if spoof_label is not None:
+        with pytest.raises(ss.UsageError, match="spoof_label=1 if 1"):
+            ss.read_references(path, hop=HOP)

@@ -9,8 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from spoofspan.base.errors import UsageError
-
-SHOWN = 10  # utterances of a corpus in a notebook
+from spoofspan.base.tabular import SHOWN, html_table
 
 
 class ByUtterance:
@@ -52,12 +51,7 @@ class ByUtterance:
 
     def _repr_html_(self) -> str:
         """What it is, and the first utterances, for notebooks."""
-        import html
-
-        rows = []
-        for i, utterance in enumerate(self.utterances[:SHOWN]):
-            said = str(self._said_of(i))
-            cells = (utterance, said if len(said) < 80 else f"{said[:80]} ...")
-            rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
+        said = [(utterance, str(self._said_of(i))) for i, utterance in enumerate(self.utterances[:SHOWN])]
+        rows = [(utterance, text if len(text) < 80 else f"{text[:80]} ...") for utterance, text in said]
         more = f"<div>and {len(self) - SHOWN:,} more</div>" if len(self) > SHOWN else ""
-        return f"<div>{html.escape(repr(self))}</div>\n<table>\n" + "\n".join(rows) + f"\n</table>{more}\n"
+        return html_table(repr(self), rows, more=more)

@@ -1,8 +1,10 @@
-"""JSON and TOML that strangers wrote.
+"""JSON, TOML and YAML.
 
 Both parsers of the standard library recurse, so a few thousand brackets end in a ``RecursionError``, here or later when
 the data are printed. Every document passes through this module instead: nested at most 64 deep, with a bounded number
 of keys and values, and any fault is a ``ValueError`` for the caller to name the file in.
+
+YAML is read as far as a small record needs it, and written with all text in quotes; no package is needed for either.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,11 @@ MOST_BYTES_TOML = 1 << 20
 PIECE = 1 << 20
 # a string, or what is left of one: linear in its length, as every way to match takes a character of its own
 _STRING = re.compile(rb'"[^"\\]*(?:\\.?[^"\\]*)*(?:"|\Z)', re.DOTALL)
+# key: value, possibly indented; a colon within a key is not followed by a space
+_YAML_LINE = re.compile(r"(  )?([A-Za-z][^\s:\"#]*(?::[^\s:\"#]+)*):(?: +(\S.*))?")
+_YAML_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
+# what YAML reads as text without quotes, whatever its version; not a word that means a truth value or nothing
+_YAML_PLAIN = re.compile(r"(?!(?:true|false|yes|no|on|off|null|y|n)$)[A-Za-z](?:[^:#]|:(?! |$)|(?<! )#)*", re.I)
 _STEPS = np.zeros(256, np.int8)
 _STEPS[list(b"[{")], _STEPS[list(b"]}")] = 1, -1
 
@@ -95,6 +103,101 @@ def parse_toml(text: str) -> dict[str, Any]:
         if not level:
             return found
     raise TooComplexError(f"nested more than {MOST_DEPTH} deep")
+
+
+def parse_yaml(text: str) -> dict[str, Any]:
+    r"""Parse a small record in YAML; what is beyond that, and anything wrong, is a ``ValueError``.
+
+    Lines are ``key: value``, or a key alone and further lines below it, indented by two spaces. A value is a number,
+    plain text, or text in double quotes as in JSON. Comments have lines of their own.
+
+    >>> parse_yaml("source: Table 3\nvalues:\n  range-eer: 30.40")
+    {'source': 'Table 3', 'values': {'range-eer': 30.4}}
+    >>> parse_yaml("set: no")
+    Traceback (most recent call last):
+    ValueError: line 1: put the text in double quotes: "no"
+    """
+    found: dict[str, Any] = {}
+    below: dict[str, Any] | None = None
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        parts = _YAML_LINE.fullmatch(line.rstrip())
+        if parts is None or not _YAML_PLAIN.fullmatch(parts[2]):
+            raise ValueError(
+                f"line {number}: write 'key: value', or two spaces before it where it belongs to a key above"
+            )
+        indent, key, value = parts.groups()
+        if indent and below is None:
+            raise ValueError(f"line {number}: {key} is indented, and no key above it has lines below")
+        record = below if indent and below is not None else found
+        if key in record:
+            raise ValueError(f"line {number}: {key} is given twice")
+        if not indent:
+            below = {} if value is None else None
+        elif value is None:
+            raise ValueError(f"line {number}: {key} has no value")
+        record[key] = below if value is None else _yaml_value(value, number)
+    if empty := [key for key, value in found.items() if value == {}]:
+        raise ValueError(f"{empty[0]} has no value")
+    return found
+
+
+def _yaml_value(text: str, line: int) -> Any:
+    if _YAML_NUMBER.fullmatch(text):
+        return float(text) if "." in text else int(text)
+    if text.startswith('"'):
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise ValueError(f"line {line}: the text in double quotes is not as in JSON") from None
+    if not _YAML_PLAIN.fullmatch(text):
+        raise ValueError(f"line {line}: put the text in double quotes: {json.dumps(text, ensure_ascii=False)}")
+    return text
+
+
+def yaml_text(plain: Any) -> str:
+    """Write plain data as YAML, all text in double quotes.
+
+    >>> print(yaml_text({"system": {"name": "ours: a"}, "values": [{"eer": 5.2}]}), end="")
+    system:
+      name: "ours: a"
+    values:
+      - eer: 5.2
+    """
+    return "\n".join(_yaml_lines(plain)) + "\n"
+
+
+def _yaml_lines(plain: Any) -> list[str]:
+    lines = []
+    if isinstance(plain, dict) and plain:
+        for key, value in plain.items():
+            inner = _yaml_lines(value)
+            is_plain = key.isprintable() and _YAML_LINE.fullmatch(f"{key}:") and _YAML_PLAIN.fullmatch(key)
+            name = key if is_plain else _yaml_scalar(key)
+            deeper = isinstance(value, dict | list) and value
+            lines += [f"{name}:", *(f"  {line}" for line in inner)] if deeper else [f"{name}: {inner[0]}"]
+    elif isinstance(plain, list) and plain:
+        for value in plain:
+            first, *rest = _yaml_lines(value)
+            lines += [f"- {first}", *(f"  {line}" for line in rest)]
+    else:
+        lines = [_yaml_scalar(plain)]
+    return lines
+
+
+def _yaml_scalar(value: Any) -> str:
+    """A value as JSON spells it, but for what YAML would read otherwise."""
+    written = json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float):
+        if not np.isfinite(value):
+            return {"NaN": ".nan", "Infinity": ".inf", "-Infinity": "-.inf"}[written]
+        return written if "." in written else written.replace("e", ".0e")  # 1e-05 is text to older versions
+    # YAML has no place for control characters and unpaired surrogates, and ends lines at some others
+    return "".join(
+        f"\\U{ord(c):08x}" if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp", "Cn", "Co") else c
+        for c in written
+    )
 
 
 def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:

@@ -72,6 +72,10 @@ class SpoofspanWarning(UserWarning):
     """A number was computed, and there is a reason to look twice at it (for example: few distinct scores)."""
 
 
+class IntervalWarning(SpoofspanWarning):
+    """A caution about an interval, which has it among its ``warnings`` too: commands print those with the result."""
+
+
 @dataclass
 class Problems:
     """Collects what is wrong with the data, so that a user sees up to 20 problems at once.

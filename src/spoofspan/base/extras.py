@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
+from threading import RLock
 from typing import Any
 
 from spoofspan.base.errors import UsageError
 
-INSTALL_CM = "pip install 'spoofspan[cm]'"
+INSTALL_CM, INSTALL_TABLES = "pip install 'spoofspan[cm]'", "pip install 'spoofspan[tables]'"
+# Two threads that import parts of one package each wait for what the other one holds, and Python then hands out modules
+# that are half imported: whatever imports in passing takes this lock.
+one_import = RLock()
 
 
 def require(*packages: str) -> None:
@@ -24,9 +28,15 @@ def require(*packages: str) -> None:
         raise UsageError(f"this needs {', '.join(missing)}, which is not installed; {INSTALL_CM}")
 
 
-def package(name: str) -> Any:
-    """Import a package that spoofspan does not need itself."""
+def package(name: str, remedy: str | None = None) -> Any:
+    """Import a package that spoofspan does not need itself, or a part of one.
+
+    >>> package("torch_of_tomorrow")
+    Traceback (most recent call last):
+    spoofspan.base.errors.UsageError: torch_of_tomorrow is not installed; pip install torch_of_tomorrow
+    """
     try:
-        return import_module(name)
+        with one_import:
+            return import_module(name)
     except ModuleNotFoundError:
-        raise UsageError(f"{name} is not installed; pip install {name}") from None
+        raise UsageError(f"{name} is not installed; {remedy or f'pip install {name}'}") from None

@@ -9,10 +9,22 @@ from pathlib import PureWindowsPath
 # The share of utterances that a remedy must fit to be named.
 MOST = 0.9
 SOUND = re.compile(r"\.(wav|flac|mp3|mp4|m4a|ogg|opus|sph|aac|npy|pt|txt|json)$", re.IGNORECASE)
+
+
+def bare_id(one: str) -> str:
+    """The id without a folder and without the ending of a sound file.
+
+    >>> bare_id("wav/u1.flac"), bare_id("u1"), bare_id("spk1 wav/u1.flac")
+    ('u1', 'u1', 'spk1 u1')
+    """
+    speaker, space, name = one.rpartition(" ")  # of a trial
+    return speaker + space + SOUND.sub("", PureWindowsPath(name).name)
+
+
 SHORTENED: dict[str, Callable[[str], str]] = {
     "an extension": lambda one: SOUND.sub("", one),
     "a folder": lambda one: PureWindowsPath(one).name,  # it knows both kinds of slashes
-    "a folder and an extension": lambda one: SOUND.sub("", PureWindowsPath(one).name),
+    "a folder and an extension": bare_id,
 }
 
 
@@ -23,7 +35,7 @@ def id_remedy(
 
     >>> id_remedy(["u1", "u2"], ["wav/u1.wav", "wav/u2.wav"])
     "ids of the scores have a folder and an extension ('wav/u1.wav'), those of the references do not; without them 2 \
-of 2 meet: remove them from the ids of the scores"
+of 2 meet: remove them from the ids of the scores, or use with_bare_ids (--bare-ids)"
     >>> id_remedy(["U1"], ["u1"], their_name="durations")
     "ids of the references ('U1') and of the durations ('u1') differ in upper and lower case; 1 of 1 would meet: write \
 them alike"
@@ -39,7 +51,8 @@ them alike"
                 them = "them" if " and " in words else "it"
                 return (
                     f"ids of the {what} have {words} ({meet[0]!r}), those of the {other} do not; without {them} "
-                    f"{len(meet):,} of {fewest:,} meet: remove {them} from the ids of the {what}"
+                    f"{len(meet):,} of {fewest:,} meet: remove {them} from the ids of the {what}, or use "
+                    "with_bare_ids (--bare-ids)"
                 )
     folded = {one.casefold(): one for one in theirs}
     alike = [one for one in ours if one.casefold() in folded]

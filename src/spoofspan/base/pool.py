@@ -14,9 +14,8 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.synchronize import Event
@@ -24,7 +23,7 @@ from typing import TypeVar
 
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.progress import progress
-from spoofspan.base.threads import cores, work_alone
+from spoofspan.base.threads import cores, results_in_order, work_alone
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -55,33 +54,19 @@ class Pool:
 
     def in_order(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """The results, in the order of the tasks."""
-        waiting: deque[Future[Result]] = deque()
-        for task in tasks:
-            waiting.append(self._submit(work, task))
-            if len(waiting) > 2 * self.jobs:
-                yield self._result(waiting.popleft())
-        while waiting:
-            yield self._result(waiting.popleft())
+        with self._said():
+            yield from results_in_order(lambda task: self._executor.submit(work, task), tasks, 2 * self.jobs)
 
     def as_finished(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """The results, each as soon as it is there."""
         waiting: set[Future[Result]] = set()
-        for task in tasks:
-            waiting.add(self._submit(work, task))
-            if len(waiting) > 2 * self.jobs:
-                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                yield from map(self._result, finished)
-        while waiting:
-            finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            yield from map(self._result, finished)
-
-    def _submit(self, work: Callable[[Task], Result], task: Task) -> Future[Result]:
         with self._said():
-            return self._executor.submit(work, task)
-
-    def _result(self, future: Future[Result]) -> Result:
-        with self._said():
-            return future.result()
+            for task in tasks:
+                waiting.add(self._executor.submit(work, task))
+                if len(waiting) > 2 * self.jobs:
+                    finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                    yield from (one.result() for one in finished)
+            yield from (one.result() for one in as_completed(waiting))
 
     @contextmanager
     def _said(self) -> Iterator[None]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from importlib import import_module
+from collections.abc import Sequence
 from typing import Any
 
-from spoofspan.base.extras import package
+from spoofspan.base.extras import INSTALL_TABLES, package
 
-SHOWN = 10  # rows in a notebook
+SHOWN = 10  # rows, or utterances of a corpus, in a notebook
 
 
 class Tabular:
@@ -20,7 +20,7 @@ class Tabular:
 
     def to_arrow(self) -> Any:
         """Make a pyarrow table of :meth:`to_rows`."""
-        return import_module("pyarrow").Table.from_pylist(self.to_rows())
+        return package("pyarrow", INSTALL_TABLES).Table.from_pylist(self.to_rows())
 
     def to_pandas(self) -> Any:
         """Make a pandas data frame of :meth:`to_arrow`."""
@@ -33,11 +33,16 @@ class Tabular:
 
     def _repr_html_(self) -> str:
         """What it is, and the first rows, for notebooks."""
-        from html import escape
-
         rows = self.to_rows()[:SHOWN]
         cells = [[f"{one:.4g}" if isinstance(one, float) else str(one) for one in row.values()] for row in rows]
-        head = "".join(f"<th>{escape(name)}</th>" for name in (rows[0] if rows else ()))
-        lines = [head, *("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in cells)]
-        table = "\n".join(f"<tr>{line}</tr>" for line in lines)
-        return f"<div>{escape(repr(self))}</div>\n<table>\n{table}\n</table>\n"
+        return html_table(repr(self), cells, list(rows[0]) if rows else [])
+
+
+def html_table(about: str, rows: Sequence[Sequence[str]], head: Sequence[str] | None = None, more: str = "") -> str:
+    """A small table for notebooks, with what it is about above it."""
+    from html import escape
+
+    lines = [] if head is None else ["".join(f"<th>{escape(name)}</th>" for name in head)]
+    lines += ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
+    table = "\n".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<div>{escape(about)}</div>\n<table>\n{table}\n</table>{more}\n"

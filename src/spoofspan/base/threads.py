@@ -43,17 +43,25 @@ def in_order(work: Callable[[Task], Result], tasks: Iterable[Task], threads: int
     if threads == 1:
         yield from map(work, tasks)
         return
-    waiting: deque[Future[Result]] = deque()
     pool = ThreadPoolExecutor(threads, "spoofspan", work_alone)
     try:
-        for task in tasks:
-            waiting.append(pool.submit(work, task))
-            if len(waiting) > threads:  # one more than can run, so that none has to wait for us
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        # one more waits than can run, so that none has to wait for us
+        yield from results_in_order(lambda task: pool.submit(work, task), tasks, threads)
     finally:
         pool.shutdown(cancel_futures=True)  # waits: no thread is left when the interpreter ends
+
+
+def results_in_order(
+    submit: Callable[[Task], Future[Result]], tasks: Iterable[Task], most_waiting: int
+) -> Iterator[Result]:
+    """The results of tasks that others work on, in the order of the tasks; neither tasks nor results pile up."""
+    waiting: deque[Future[Result]] = deque()
+    for task in tasks:
+        waiting.append(submit(task))
+        if len(waiting) > most_waiting:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
 
 
 def work_alone() -> None:

@@ -340,6 +340,11 @@ class References(ByUtterance):
         """How long each range lasts, in ns."""
         return self.ends - self.starts
 
+    def classes(self) -> dict[str, int]:
+        """The class of each utterance: SPOOF, if any of its ranges is."""
+        spoofed = np.diff(np.concatenate(([0], np.cumsum(self.labels == SPOOF)))[self.offsets]) > 0
+        return dict(zip(self.utterances, np.where(spoofed, SPOOF, BONA_FIDE).tolist(), strict=True))
+
     def take(self, chosen: Int64 | Sequence[int]) -> References:
         """Keep chosen utterances, in that order: the indices of their ids in :attr:`utterances`."""
         indices = utterance_indices(chosen, len(self))

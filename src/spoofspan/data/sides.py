@@ -8,6 +8,7 @@ from typing import Any
 from spoofspan.base.errors import UsageError
 from spoofspan.base.lazy import LazyMapping
 from spoofspan.data.proposals import Proposals
+from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
@@ -30,6 +31,13 @@ def check_sides(references: Any, scores: Any, *, proposals: bool = False) -> Non
 
 def check_references(references: Any) -> None:
     """Refuse what are no references."""
+    if isinstance(references, Protocol) or (
+        isinstance(references, Mapping) and references and all(isinstance(one, str) for one in references.values())
+    ):
+        raise UsageError(
+            "references must be References, which say when the spoofs are, not labels alone, which go with scores of "
+            "whole utterances (UtteranceScores)"
+        )
     if not isinstance(references, References):
         raise UsageError(f"references must be References, not {_instead(references, 'references', '')}")
 
@@ -50,7 +58,7 @@ def check_scores(scores: Any, *, proposals: bool = False) -> None:
 
 def check_truth(truth: Any) -> None:
     """Refuse what neither says when nor which utterances are spoofed."""
-    if not isinstance(truth, References | Mapping):
+    if not isinstance(truth, References | Mapping | Protocol):
         kind = type(truth).__name__
         raise UsageError(f"references, or labels as {{utterance: 'spoof'}}, come first, not a {kind}; then scores")
 
@@ -97,6 +105,18 @@ def check_systems(systems: Any) -> None:
         raise UsageError(
             f"systems must be a dict, name -> scores, not a {type(systems).__name__}: {{'a': scores, 'b': others}}"
         )
+
+
+def of_whole_utterances(systems: Mapping[str, Any]) -> bool:
+    """Whether the systems have scores of whole utterances, which all of them must have, or none."""
+    check_systems(systems)
+    kinds = {isinstance(one, UtteranceScores): name for name, one in systems.items()}
+    if len(kinds) > 1:
+        raise UsageError(
+            f"{kinds[True]!r} has scores of whole utterances and {kinds[False]!r} has not, so their numbers cannot be "
+            "compared; give all systems scores of one sort"
+        )
+    return True in kinds
 
 
 def _instead(found: Any, wanted: str, about: str) -> str:

@@ -99,7 +99,7 @@ class UtteranceScores(ByUtterance):
             what = "measures of trials" if trials else "measures of a countermeasure"
             raise UsageError(
                 f"{what} take the column {wanted}, which the table of scores lacks; name the column to measure "
-                "(column=, --utterance-column)"
+                "(column=, --column)"
             )
         return UtteranceScores(self.utterances, self.columns[wanted], self.higher, of_trials=self.of_trials)
 

@@ -1,4 +1,4 @@
-"""pyarrow and its modules, imported when a name of theirs is first used, as importing takes longer than many a reading.
+"""pyarrow and its modules, imported when a name of theirs is first used: it is optional, and takes long to import.
 
 >>> from spoofspan.formats import arrow as pa
 >>> pa.array([1, 2]).type, pa.compute.sum(pa.array([1, 2])).as_py()
@@ -6,27 +6,33 @@
 """
 
 import sys
-from importlib import import_module
-from threading import RLock
+from importlib.util import find_spec
 from typing import Any
 
-MODULES = ("compute", "csv", "fs", "json", "parquet")
-_importing = RLock()
+from spoofspan.base.extras import INSTALL_TABLES, one_import, package
+
+MODULES = ("compute", "fs", "parquet")
 _left_to_python = False
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):  # an import statement looks for __path__, which must not load Arrow
         raise AttributeError(name)
-    # An import of pyarrow.csv does not wait for an import of pyarrow that another thread has begun: each would wait for
-    # what the other one holds, and Python then hands out modules that are half imported.
-    with _importing:
-        arrow = import_module("pyarrow")
+    with one_import:
+        arrow = package("pyarrow", f"Parquet, Arrow, zstd and object stores need it: {INSTALL_TABLES}")
         if _left_to_python:
             arrow.enable_signal_handlers(False)
-        value = import_module(f"pyarrow.{name}") if name in MODULES else getattr(arrow, name)
+        value = package(f"pyarrow.{name}") if name in MODULES else getattr(arrow, name)
     globals()[name] = value  # found without asking from now on
     return value
+
+
+def is_installed() -> bool:
+    """Whether Parquet and the like can be read and written."""
+    try:
+        return find_spec("pyarrow") is not None
+    except ValueError:  # None in sys.modules, which forbids it
+        return False
 
 
 def leave_signals_to_python() -> None:
@@ -37,5 +43,6 @@ def leave_signals_to_python() -> None:
 
 def release_unused() -> None:
     """Give the system the memory that Arrow holds unused; where Arrow's allocator is C's, all that C holds unused."""
-    if "pyarrow" in sys.modules:
-        import_module("pyarrow").default_memory_pool().release_unused()
+    with one_import:  # another thread may be importing it
+        if sys.modules.get("pyarrow") is not None:
+            sys.modules["pyarrow"].default_memory_pool().release_unused()

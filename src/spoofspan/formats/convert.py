@@ -10,6 +10,7 @@ from typing import Any
 
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.times import duration_ns
+from spoofspan.data.bare_ids import with_bare_ids
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.rules import Modality
@@ -52,6 +53,7 @@ def convert(
     modality: Modality | None = None,
     subset: str | None = None,
     spoof_label: int | None = None,
+    bare_ids: bool = False,
 ) -> str:
     """Convert one file and say what was done."""
     if kind not in (None, "references", "scores"):
@@ -66,6 +68,7 @@ def convert(
         content = read_references(where, durations=durations, format=from_format, hop=hop, **about)
     else:
         content = read_scores(where, hop=hop, higher=higher, column=column, format=from_format, durations=durations)
+    content = with_bare_ids(content) if bare_ids else content
     return write_converted(content, target, to_format=to_format, hop=hop, durations_out=durations_out, force=force)
 
 
@@ -115,7 +118,10 @@ def write_converted(
         _write_folder(chosen, content, Path(target).expanduser(), force)
     else:
         write_atomically(target, _chunks(chosen, content, target, hop), force)
-    labels = "; 0 means spoof, 1 bona fide" if chosen in (segment_labels.FORMAT, npz.LABELS_NPZ) else ""
+    digits = chosen is npz.LABELS_NPZ or (
+        chosen is segment_labels.FORMAT and npz.resolution_of_name(target) is not None
+    )
+    labels = "; 0 means spoof, 1 bona fide" if digits else ""
     return f"{content!r} -> {target} ({chosen.name}{labels})"
 
 
@@ -252,7 +258,7 @@ def _suffix(target: str) -> str:
 
 def _chunks(chosen: Format[Any], content: Any, target: str, hop: float | None) -> Iterable[bytes]:
     if chosen is segment_labels.FORMAT:
-        return segment_labels.write(content, _resolution(target, hop))
+        return segment_labels.write(content, _resolution(target, hop), words=npz.resolution_of_name(target) is None)
     if chosen is npz.LABELS_NPZ:
         return npz.write_labels_npz(content, _resolution(target, hop))
     if chosen.write is None:

@@ -17,7 +17,7 @@ from spoofspan.data.scores import Higher
 from spoofspan.formats.sources import Source
 
 if TYPE_CHECKING:
-    from spoofspan.formats.tables.table_columns import Part
+    from spoofspan.formats.tables.corpus_tables import Part
 
 T = TypeVar("T")  # what a format holds
 OF_METADATA = ("split", "modality", "subset")  # options of metadata of a whole corpus; other formats refuse them
@@ -93,6 +93,9 @@ class Format(Generic[T]):
     # where each utterance has a file of its own: the name and the content of each
     write_files: Callable[[T], Iterator[tuple[str, bytes]]] | None = None
     columns: tuple[str, ...] = ()  # those to choose from, where every line or matrix has several; first what is read
+    higher: Higher | None = None  # what high scores mean, where the format states it
+    hop: float | None = None  # seconds, where the format states it
+    named: str = ""  # a pattern that the name of a file must match where its content does not tell
 
 
 class Registry(Generic[T]):
@@ -113,6 +116,10 @@ class Registry(Generic[T]):
         if not source.head.strip():
             raise DataError(f"{source.name}: the file is empty")
         fits = self.fits(source)
+        fits = [one for one in fits if one.named] or fits
+        if len(fits) > 1:  # the ending of the name decides, if it is that of one
+            path = source.name.removesuffix(".gz").removesuffix(".zst")
+            fits = [one for one in fits if one.suffixes and path.endswith(one.suffixes)] or fits
         if len(fits) == 1:
             return fits[0]
         how = f"state it with format= (--{self.kind}-format)"
@@ -121,7 +128,8 @@ class Registry(Generic[T]):
             raise DataError(
                 f"{source.name}: no {self.kind} format is recognised; {wanted}{how}: {', '.join(self.formats)}"
             )
-        raise DataError(f"{source.name}: could be {' or '.join(one.name for one in fits)}; {how}")
+        could = " or ".join(f"{one.name} ({one.about})" for one in fits)
+        raise DataError(f"{source.name}: could be {could}; {how}")
 
     def recognise_one_of(self, sources: Sequence[Source], default: str | None = None) -> Format[T]:
         """Find the format of several sources by the first that has content; without any, it is the ``default``."""
@@ -151,7 +159,10 @@ class Registry(Generic[T]):
         """Formats whose content this can be; each is asked once."""
         if self not in source.look.fits:
             head = source.head
-            source.look.fits[self] = [one for one in self.formats.values() if one.recognises(head)]
+            name = source.name.removesuffix(".gz").removesuffix(".zst")
+            source.look.fits[self] = [
+                one for one in self.formats.values() if re.search(one.named, name) and one.recognises(head)
+            ]
         return source.look.fits[self]
 
     def _one_format(self, chosen: Format[T]) -> str:
@@ -183,8 +194,6 @@ def _wanted(head: bytes, kind: str) -> str:
     first, second, *_ = [*text_of(head).strip().splitlines(), "", ""]
     if first.startswith(("{", "[")) and kind in JSON_WANTED:
         return f"JSON has one object a line, such as {JSON_WANTED[kind]}: write it so, or "
-    if kind == "utterance-scores" and len(first.split()) == 2:
-        return "if high scores mean bona fide, write the line 'filename TAB cm-score' above them; or "
     fields, columns = first.split(), COLUMNS_WANTED.get(kind)
     if columns is None:
         return ""

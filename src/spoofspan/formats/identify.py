@@ -9,13 +9,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import PurePath
 from typing import Any
 
 from spoofspan.base.errors import DataError, SpoofspanError, UsageError
-from spoofspan.formats.format import Registry, first_with_content
+from spoofspan.data.scores import Higher
+from spoofspan.formats.format import Format, Registry, first_with_content
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 from spoofspan.formats.sources import Source, Where, sources
+from spoofspan.formats.text.frame_lines import hop_in_name
 from spoofspan.formats.text.protocol import recognises_utterance_labels
+from spoofspan.formats.text.utterance_scores import OF_TIME
+from spoofspan.formats.text.utterance_tables import layout_of
 
 LABELS = "utterance labels"
 KINDS: dict[str, Registry[Any]] = {
@@ -24,12 +29,13 @@ KINDS: dict[str, Registry[Any]] = {
     "proposals": PROPOSAL_FORMATS,
     "utterance scores": UTTERANCE_SCORE_FORMATS,
 }
+SCORED = ("scores", "utterance scores")
 # The kinds that are given by mistake in each place, the likeliest first.
 MISTAKEN = {
     "references": ("scores", LABELS, "utterance scores", "proposals"),
     "scores": ("utterance scores", "proposals", "references", LABELS),
     "utterance scores": ("scores", "references", "proposals", LABELS),
-    "durations": ("references", "scores", "utterance scores", LABELS),
+    "durations": ("references", "scores", LABELS),
 }
 
 
@@ -62,15 +68,45 @@ class Contents:
         """Whether it may be of a kind; no file that cannot be read is of any, since reading it says why."""
         try:
             first = first_with_content(self.sources)
-            fits = recognises_utterance_labels(first.head) if kind == LABELS else bool(KINDS[kind].fits(first))
+            found = [] if kind == LABELS else KINDS[kind].fits(first)
+            fits = recognises_utterance_labels(first.head) if kind == LABELS else bool(found)
         except SpoofspanError:
             return False
+        if any(one.named for one in found):  # nothing else is called so
+            return True
         return fits and (but_not is None or not self.holds(but_not))
 
     @property
     def kinds(self) -> set[str]:
         """All kinds that it may be of."""
         return {kind for kind in (*KINDS, LABELS) if self.holds(kind)}
+
+    def format_of(self, kind: str) -> Format[Any] | None:
+        """The one format that it has as content of a kind; None if none or several fit."""
+        try:
+            return KINDS[kind].recognise(first_with_content(self.sources))
+        except SpoofspanError:
+            return None
+
+    @property
+    def higher(self) -> Higher | None:
+        """What high scores mean, where the format states it."""
+        return next((one.higher for kind in SCORED if (one := self.format_of(kind)) is not None and one.higher), None)
+
+    @property
+    def hop(self) -> float | None:
+        """The spacing of frames in seconds, where the format or the name of the file states it."""
+        stated = next((one.hop for kind in SCORED if (one := self.format_of(kind)) is not None and one.hop), None)
+        return stated or hop_in_name(PurePath(self.sources[0].name).name) or None
+
+    @property
+    def is_binary_table_in_time(self) -> bool:
+        """Whether it is a Parquet or Arrow file with columns of times or frames, which stand at its end."""
+        first = first_with_content(self.sources)
+        if not first.head.startswith((b"PAR1", b"ARROW1")):
+            return False
+        layout = layout_of(first, ())
+        return layout is not None and not OF_TIME.isdisjoint(layout.names)
 
     @property
     def has_only_labels(self) -> bool:
@@ -81,6 +117,17 @@ class Contents:
 def is_proposals(contents: Contents, format: str | None) -> bool:
     """Whether a file in the place of scores is, or shall be read as, proposals."""
     return contents.holds("proposals", but_not="scores") if format is None else format in PROPOSAL_FORMATS.formats
+
+
+def is_utterance_scores(contents: Contents, format: str | None, *, labels: bool) -> bool:
+    """Whether a file in the place of scores is, or shall be read as, scores of whole utterances.
+
+    With ``labels`` of whole utterances there cannot be any others.
+    """
+    if format is not None:
+        return format in UTTERANCE_SCORE_FORMATS.formats
+    whole = contents.holds("utterance scores", but_not=None if labels else "scores")
+    return whole and not contents.holds("proposals") and not contents.is_binary_table_in_time
 
 
 @contextmanager

@@ -199,6 +199,13 @@ class _Child:
                 raise DataError(f"{name}: {content}")
             elif what == "broken":
                 raise DataError(f"{name}: the pickle is truncated or damaged: {content}; get it again")
+            elif "torch" in str(content):
+                file = Path(name).name
+                raise DataError(
+                    f"{name}: this pickle is refused: {content}; it holds torch tensors: if you made it, write it with "
+                    'torch.save: python -c "from pickle import load; import torch; '
+                    f"torch.save(load(open({file!r}, 'rb')), 'scores.pt')\""
+                )
             else:
                 raise DataError(f"{name}: this pickle is refused: {content}; {REMEDY}")
 

@@ -19,7 +19,9 @@ from spoofspan.formats.identify import Contents, naming_misplaced
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 from spoofspan.formats.sources import Source, Where, counted, naming, sources
 from spoofspan.formats.text.durations import read_durations
-from spoofspan.formats.text.protocol import read_utterance_labels
+from spoofspan.formats.text.lines import lines_of, plain_number
+from spoofspan.formats.text.protocol import has_only_labels, read_utterance_labels
+from spoofspan.formats.text.utterance_tables import layout_of
 
 # What a file may leave open, by the option that says it.
 UNSAID = {
@@ -112,12 +114,19 @@ def read_truth(
     >>> read_truth(io.BytesIO(b"filename\tcm-label\nu1\tspoof\n"))
     {'u1': 'spoof'}
     """
-    if format is None:
-        found = Contents(where)
-        if found.has_only_labels:
-            return read_utterance_labels(found.sources[0])
-        where = found.sources
-    return read_references(where, format=format, **options)
+    if format is not None:
+        return read_references(where, format=format, **options)
+    found = Contents(where)
+    if found.has_only_labels:
+        return read_utterance_labels(found.sources[0], options.get("spoof_label"))
+    try:
+        return read_references(found.sources, **options)
+    except DataError:
+        # a table whose columns its first bytes do not show
+        layout = layout_of(found.sources[0], ()) if len(found.sources) == 1 else None
+        if layout is None or not has_only_labels(layout):
+            raise
+    return read_utterance_labels(found.sources[0], options.get("spoof_label"))
 
 
 def read_scores(
@@ -191,9 +200,9 @@ def read_utterance_scores(
     format
         The name of the format (see ``docs/formats.md``) where the content does not show it.
     column
-        Which score, where there are several: a class ("bonafide") or a resolution ("20ms").
+        Which score, where there are several: a class ("bonafide"), a resolution ("20ms") or a column of a table.
     higher
-        What high scores mean, "bonafide" or "spoof"; every format states it, so this can only confirm it.
+        What high scores mean, "bonafide" or "spoof", where the format does not state it.
 
     Returns
     -------
@@ -275,13 +284,36 @@ def read_with(
             f"{names}: what the format {chosen.name} says is in there does not fit into memory; is the file what it "
             "should be? Scores and references larger than memory are measured by spoofspan eval --stream"
         ) from None
-    except DataError:
+    except DataError as error:
         if name is None and len(found) > 1:
             registry.refuse_mixture(chosen, found)
+        if chosen.name.endswith("rttm") and _has_ends_for_durations(found):
+            fixed = f"awk '{{$5 = $5 - $4; print}}' {found[0].name} > fixed.rttm"
+            raise DataError(
+                f"{found[0].name}: the fifth column holds ends, not durations (each range starts where the one before "
+                f"has its fifth column); write durations: {fixed}"
+            ) from error
         raise
     finally:
         # what both sides need at most must not add up: references of 30 MB leave 80 MB that nobody uses
         release_unused()
+
+
+def _has_ends_for_durations(found: Sequence[Source]) -> bool:
+    """Whether the fifth column of RTTM is where the next range starts, which a duration is by chance only."""
+    before: dict[str, tuple[float, float]] = {}
+    meets = differs = 0
+    for line in lines_of(found, comment=";;"):
+        if len(line.fields) < 9 or None in (times := [plain_number(field) for field in line.fields[3:5]]):
+            return False
+        start, fifth = (float(time or 0) for time in times)
+        if fifth <= start:  # no end
+            return False
+        last_start, last_fifth = before.get(line.fields[1], (0.0, 0.0))
+        if last_start > 0:  # of the first range, the end is the duration
+            meets, differs = meets + (abs(start - last_fifth) < 0.002), differs + (abs(start - last_fifth) >= 0.002)
+        before[line.fields[1]] = (start, fifth)
+    return meets > 9 * differs
 
 
 def choose_format(

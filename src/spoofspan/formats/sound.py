@@ -381,12 +381,12 @@ def whole_samples(sound: Float64) -> npt.NDArray[np.int16]:
     return np.clip(np.rint(sound * FULL_SCALE), -FULL_SCALE, FULL_SCALE - 1).astype(np.int16)
 
 
-def wav_bytes(sound: Float64) -> bytes:
-    """A 16-bit WAV file of one channel at 16 kHz."""
+def wav_bytes(sound: Float64, rate: int = RATE) -> bytes:
+    """A 16-bit WAV file of one channel."""
     buffer = io.BytesIO()
     with wave.open(buffer, "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
-        file.setframerate(RATE)
+        file.setframerate(rate)
         file.writeframes(whole_samples(sound).astype("<i2").tobytes())
     return buffer.getvalue()

@@ -17,6 +17,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 MOST_MEMBER = 1 << 30  # bytes of one array
 MOST_TOTAL = 1 << 34  # bytes of all arrays of a file
+COMMENT = re.compile(r"spoofspan((?: (?:hop|higher|spoof_label)=[\w.+-]+)*)")
 ZIP = b"PK\x03\x04"
 OFFICIAL_NAME = r"_seglab_([0-9]+(?:\.[0-9]+)?)(?:[._]|$)"  # PartialSpoof's segment labels, with their resolution
 
@@ -101,7 +103,7 @@ def read_scores(
     for source in sources:
         for utterance, given in arrays_of(source).items():
             place = f"{source.name}: utterance {utterance!r}"
-            array = _as_array(given)
+            array = _column(_as_array(given), place, options)
             if (why := _not_scores(array)) is not None:
                 problems.add(f"{place}: {why}")
             elif seen.is_new(utterance, source, problems):
@@ -119,7 +121,23 @@ def _as_array(given: Any) -> Any:
     """A list of plain numbers, or of words, as an array; anything else as it is."""
     if isinstance(given, list) and given and all(type(one) in (int, float) for one in given):
         return np.array(given, np.float64)
+    if isinstance(given, list) and given and all(isinstance(one, list) and len(one) == len(given[0]) for one in given):
+        rows = [_as_array(one) for one in given]
+        return np.array(rows) if all(isinstance(row, np.ndarray) and row.dtype.kind == "f" for row in rows) else given
     return np.array(given) if isinstance(given, list) and given and all(type(one) is str for one in given) else given
+
+
+def _column(array: Any, place: str, options: ReadOptions) -> Any:
+    """One column of frames x classes, which the options must name; anything else as it is."""
+    if not isinstance(array, np.ndarray) or array.ndim != 2 or not array.shape[1]:
+        return array
+    width = array.shape[1]
+    if width > 1 and options.column not in [str(index) for index in range(width)]:
+        raise UsageError(
+            f"{place}: it has {width} scores per frame (shape {array.shape}), and nothing says which is which; give "
+            f"column=, 0 to {width - 1}, with higher="
+        )
+    return array[:, int(options.column or 0)]
 
 
 def _not_scores(array: Any) -> str | None:
@@ -346,8 +364,35 @@ def _members(source: Source, archive: zipfile.ZipFile) -> dict[str, Array]:
     return arrays
 
 
-def write_npz(arrays: Iterable[tuple[str, Array]]) -> Iterator[bytes]:
-    """Write an npz file, the same bytes for the same arrays."""
+def stated_in_npz(source: Source) -> dict[str, str]:
+    """What the comment of an npz file states of its arrays, if :func:`write_npz` wrote it: hop, higher, spoof_label."""
+    from spoofspan.formats.archives import opened_zip  # only here: zipfile is slow to load
+
+    source.hold()
+    with source.read_errors(), source.open() as stream:
+        plain = isinstance(getattr(stream, "raw", None), io.FileIO)
+        with opened_zip(stream if plain else io.BytesIO(stream.read()), source.name) as archive:
+            found = COMMENT.fullmatch(archive.comment.decode("ascii", "replace"))
+    return {} if found is None else dict(pair.split("=") for pair in found[1].split())
+
+
+def _with_stated(sources: Sequence[Source], options: ReadOptions) -> ReadOptions:
+    """The options with what the files state; one that says otherwise is refused."""
+    for source in sources:
+        stated = stated_in_npz(source)
+        for name, text in stated.items():
+            value = {"hop": float, "spoof_label": int}.get(name, str)(text)
+            if getattr(options, name) not in (None, value):
+                raise UsageError(
+                    f"{source.name}: the file states {name} {text}, and {name}={getattr(options, name)} says "
+                    "otherwise; leave it out"
+                )
+            options = replace(options, **{name: value})
+    return options
+
+
+def write_npz(arrays: Iterable[tuple[str, Array]], **about: object) -> Iterator[bytes]:
+    """Write an npz file, the same bytes for the same arrays; its comment says what is known ``about`` them."""
     import zipfile
 
     buffer = io.BytesIO()
@@ -358,6 +403,7 @@ def write_npz(arrays: Iterable[tuple[str, Array]]) -> Iterator[bytes]:
             member = zipfile.ZipInfo(f"{utterance}.npy", (1980, 1, 1, 0, 0, 0))
             with archive.open(member, "w") as stream:
                 npy.write_array(stream, array, allow_pickle=False)
+        archive.comment = " ".join(["spoofspan", *(f"{name}={value}" for name, value in about.items())]).encode()
     yield buffer.getvalue()
 
 
@@ -383,36 +429,51 @@ def recognises_npy_object(head: bytes) -> bool:
 
 def read_labels_npz(sources: Sequence[Source], options: ReadOptions) -> References:
     """Read npz files of labels."""
+    options = _with_stated(sources, options)
     if options.hop is None:
-        raise UsageError(f"{sources[0].name}: npz files state no resolution; give it in seconds with hop=")
+        raise UsageError(f"{sources[0].name}: the file states no resolution; give it in seconds with hop=")
     hop = options.hop
     if duration_ns(hop, "hop") <= 0:
         raise UsageError("hop must be positive: the resolution in seconds")
     return references_from_arrays(((source, hop, read_npz(source)) for source in sources), options, OFFICIAL_NAME)
 
 
+def read_scores_npz(sources: Sequence[Source], options: ReadOptions) -> Scores:
+    """Read npz files of scores."""
+    options = _with_stated(sources, options)
+    unsaid = [name for name in ("hop", "higher") if getattr(options, name) is None]
+    if unsaid:
+        what = {"hop": "how long a frame is", "higher": "whether high scores mean bona fide or spoof"}
+        raise UsageError(
+            f"{sources[0].name}: the file does not say {' and '.join(what[one] for one in unsaid)}; give "
+            f"{' and '.join(f'{one}=' for one in unsaid)}"
+        )
+    return read_scores(read_npz, sources, options)
+
+
 def write_scores_npz(scores: Scores) -> Iterator[bytes]:
-    """Write an npz file of scores; hop and polarity must be said when reading it."""
-    return write_npz(frames_by_utterance(scores, "npz"))
+    """Write an npz file of scores, which states their hop and polarity."""
+    frames = frames_by_utterance(scores, "npz")
+    return write_npz(frames, **({} if scores.hop is None else {"hop": scores.hop}), higher=scores.higher)
 
 
 def write_labels_npz(references: References, resolution: float = 0.01) -> Iterator[bytes]:
-    """Write an npz file of labels, 0 spoof and 1 bona fide; durations are not in it."""
-    return write_npz((utt, bona.astype(np.uint8)) for utt, bona in label_arrays(references, resolution))
+    """Write an npz file of labels, 0 spoof and 1 bona fide, which states that; durations are not in it."""
+    labels = ((utt, bona.astype(np.uint8)) for utt, bona in label_arrays(references, resolution))
+    return write_npz(labels, hop=resolution, spoof_label=0)
 
 
 SCORES_NPZ = Format(
     "npz",
-    "npz: <utterance> -> 1-D array of scores, one per frame from 0",
-    partial(read_scores, read_npz),
+    "npz: <utterance> -> array of scores, one per frame from 0, or frames x classes with --column",
+    read_scores_npz,
     recognises_npz,
     write_scores_npz,
     suffixes=(".npz",),
-    needs=("hop", "higher"),
 )
 SCORES_DICT = Format(
     "npy-dict",
-    "npy or pickle: dict <utterance> -> 1-D array of scores, one per frame from 0",
+    "npy or pickle: dict <utterance> -> array of scores, one per frame from 0, or frames x classes with --column",
     partial(read_scores, read_dict),
     recognises_dict,
     suffixes=(".npy", ".pkl", ".pickle"),
@@ -425,6 +486,30 @@ LABELS_NPZ = Format(
     recognises_npz,
     write_labels_npz,
     suffixes=(".npz",),
-    needs=("hop",),
     takes=("spoof_label",),
+)
+# What CFPRF writes: dicts in npy files that their names tell apart; 1 and high scores are bona fide, frames are 20 ms.
+CFPRF_HOP = 0.02
+CFPRF_SCORES = Format(
+    "cfprf-scores",
+    "{set}_seg_score_dict.npy: dict <utterance> -> scores of 20 ms, high = bona fide: CFPRF",
+    lambda sources, options: read_scores(
+        read_dict, sources, replace(options, hop=options.hop or CFPRF_HOP, higher=options.polarity("bonafide", "CFPRF"))
+    ),
+    recognises_dict,
+    suffixes=("seg_score_dict.npy",),
+    higher="bonafide",
+    hop=CFPRF_HOP,
+    named=r"seg_score_dict\.npy$",
+)
+CFPRF_LABELS = Format(
+    "cfprf-labels",
+    "{set}_seg_tar_dict.npy: dict <utterance> -> labels of 20 ms, 1 bona fide, 0 spoof: CFPRF",
+    lambda sources, options: references_from_arrays(
+        ((source, options.hop or CFPRF_HOP, read_dict(source)) for source in sources), replace(options, spoof_label=0)
+    ),
+    recognises_dict,
+    suffixes=("seg_tar_dict.npy",),
+    hop=CFPRF_HOP,
+    named=r"seg_tar_dict\.npy$",
 )

@@ -38,14 +38,18 @@ def read(sources: Sequence[Source], options: ReadOptions) -> References:
     return references_from_arrays(found, options, OFFICIAL_NAME)
 
 
-def write(references: References, resolution: float = RESOLUTION) -> Iterator[bytes]:
-    """Write the official layout; the file name must state the resolution, and kinds and durations are not in it."""
-    return write_labels(dict(label_arrays(references, resolution)))
+def write(references: References, resolution: float = RESOLUTION, *, words: bool = False) -> Iterator[bytes]:
+    """Write the official layout; the file name must state the resolution, and kinds and durations are not in it.
+
+    Files of other names have labels in ``words``, which need no further statement.
+    """
+    return write_labels(dict(label_arrays(references, resolution)), words=words)
 
 
-def write_labels(bona_fide: Mapping[str, npt.NDArray[np.bool_]]) -> Iterator[bytes]:
+def write_labels(bona_fide: Mapping[str, npt.NDArray[np.bool_]], *, words: bool = False) -> Iterator[bytes]:
     """Write segments that are labelled already, True for bona fide."""
-    labels = {utterance: np.where(flags, "1", "0") for utterance, flags in bona_fide.items()}
+    real, fake = ("bonafide", "spoof") if words else ("1", "0")
+    labels = {utterance: np.where(flags, real, fake) for utterance, flags in bona_fide.items()}
     header = io.BytesIO()
     npy.write_array_header_1_0(header, {"descr": "|O", "fortran_order": False, "shape": ()})
     yield header.getvalue()

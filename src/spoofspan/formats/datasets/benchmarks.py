@@ -83,12 +83,15 @@ class BenchmarkRun:
         Its row of the register.
     changed
         Flags that were typed and make the numbers others than those that are ranked.
+    assumed
+        What the benchmark says of files that do not state it themselves: ``higher``, ``hop``.
 
     """
 
     name: str
     benchmark: Benchmark
     changed: tuple[str, ...] = ()
+    assumed: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def notes(self) -> list[str]:

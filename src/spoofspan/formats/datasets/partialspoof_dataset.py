@@ -304,6 +304,12 @@ class _Folder:
         return sorted({next(filter(None, match.groups())) for match in matches})
 
 
+def sound_folder(folder: Path, subset: str) -> Path | None:
+    """The folder with the sound of a set, SET/con_wav, where the layout is that of PartialSpoof; None without one."""
+    places = (base / subset / "con_wav" for base in (folder, folder / "database"))
+    return next((place for place in places if place.is_dir()), None)
+
+
 def files_below(folder: Path) -> Iterator[Path]:
     """All files of a folder, but for audio and hidden ones, a few folders deep (links may lead in circles)."""
     top = len(folder.parts)

@@ -17,7 +17,9 @@ import numpy as np
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.data.proposals import Proposals
+from spoofspan.formats.arrays.npz import recognises_dict
 from spoofspan.formats.format import Format, ReadOptions, text_of
+from spoofspan.formats.pickles import read_dict
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.json_objects import is_object_of_lists, json_pairs
 from spoofspan.formats.text.lines import plain_number
@@ -163,6 +165,35 @@ def write_csv(proposals: Proposals) -> Iterator[bytes]:
         out.truncate()
 
 
+# ---------------------------------------------------------------- CFPRF
+
+
+def read_dicts(sources: Sequence[Source], options: ReadOptions) -> Proposals:
+    """Read npy files or pickles of a dict: file -> array or list of ``[confidence, start, end]``."""
+    rows = _Rows(options, SHAPE)
+    for source in sources:
+        for utterance, given in read_dict(source).items():
+            place = f"{source.name}: {utterance!r}"
+            if utterance in rows.of:
+                rows.problems.add(f"{place} is there twice")
+                continue
+            rows.of[utterance] = []
+            for i, item in enumerate(given.tolist() if isinstance(given, np.ndarray) else given):
+                three = list(item) if isinstance(item, (list, tuple, np.ndarray)) else []
+                numbers = [float(one) for one in three if isinstance(one, (int, float, np.number))]
+                rows.add(utterance, numbers, f"{place}[{i}]")
+    return rows.build(sources)
+
+
+CFPRF = Format(
+    "cfprf-proposals",
+    "{set}_cp_dict.npy, _ver_dict.npy, _regver_dict.npy: dict <file> -> [[confidence, start, end], ...], s: CFPRF",
+    read_dicts,
+    recognises_dict,
+    suffixes=("cp_dict.npy", "ver_dict.npy"),
+    named=r"_?(cp|ver|regver)_dict\.npy$",
+    takes=("fps",),
+)
 FORMAT = Format(
     "proposals",
     f"JSON {SHAPE}, seconds (or frames, with fps), high = fake: AV-Deepfake1M, LAV-DF",

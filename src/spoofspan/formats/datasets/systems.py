@@ -267,9 +267,16 @@ def _label(parts: list[str], said: Mapping[str, str], path: Path) -> str:
         group = part[1:-1] if part.startswith("{") else f"_{i}"
         text += part if i % 2 == 0 else "" if group in ("seed", "set") else said[group]
     *folders, name = text.split("/")
-    ending = path.suffix if name.endswith(path.suffix) else ""
+    ending = _unpacked(path.name)
+    ending = path.name[len(ending) - len(Path(ending).suffix) :]  # with that of a packed file
+    ending = ending if name.endswith(ending) else ""
     stem = name.removesuffix(ending).strip(_AROUND)
     return stem + ending if stem else next((one for one in map(_without_gaps, reversed(folders)) if one), "system")
+
+
+def _unpacked(name: str) -> str:
+    """The name of a file without the ending of a packed one."""
+    return name.removesuffix(".gz").removesuffix(".zst")
 
 
 def _without_gaps(text: str) -> str:
@@ -347,7 +354,7 @@ def _named(files: Sequence[SystemFile], by_resolution: set[str], *, endings: boo
         if one.system:
             names.append([one.system + (stated if one.system in by_resolution else "")])
             continue
-        label = one.label if endings or "://" in one.label else Path(one.label).stem
+        label = one.label if endings or "://" in one.label else Path(_unpacked(one.label)).stem
         names.append([label, label + (stated if one.seed else ""), one.argument, one.path])
     taken = [Counter(row[min(level, len(row) - 1)] for row in names) for level in range(4)]
     chosen = [next((name for level, name in enumerate(row) if taken[level][name] == 1), row[-1]) for row in names]

@@ -20,11 +20,11 @@ here have them: key ``spoofspan``, JSON with ``version`` and ``hop``, ``start`` 
 
 ::
 
-    csv_files  jsonl  parquet  arrow_ipc  ──▶  containers  ──▶  Part  ──▶  reference_tables  ──▶  References
-    (recognise, open, yield tables, write)     dataframes       │    ──▶  score_tables      ──▶  Scores
-                                                                └─ table_columns, table_groups: checks and messages
-    and back by arrow_tables.
+    csv_files  jsonl                           containers  ──▶  Part  ──▶  reference_tables  ──▶  References
+    parquet  arrow_ipc  ──▶  arrow_tables ──▶  dataframes       │    ──▶  score_tables      ──▶  Scores
+    (recognise, open, yield tables, write)                      └─ table_columns, table_groups: checks and messages
+    and back by corpus_tables.
 
-Read first: ``Schema`` in ``arrow_tables`` (which columns there are), then ``containers`` (what a kind of file has to
-do).
+Tables are NumPy columns in memory. Only Parquet, Arrow and data frames need pyarrow. Read first: ``corpus_tables``
+(columns, and which of them there are), then ``containers`` (what a kind of file has to do).
 """

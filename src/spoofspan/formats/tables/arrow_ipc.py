@@ -13,9 +13,9 @@ import numpy as np
 from spoofspan.base.errors import DataError
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.sources import MOST_UNPACKED, UNPACKED_ALLOWANCE, Source
-from spoofspan.formats.tables.arrow_tables import Schema
-from spoofspan.formats.tables.containers import Container, arrow_errors, in_pieces, random_access
-from spoofspan.formats.tables.table_columns import Part
+from spoofspan.formats.tables.arrow_tables import arrow_errors, from_arrow, in_pieces, random_access, to_arrow
+from spoofspan.formats.tables.containers import Container
+from spoofspan.formats.tables.corpus_tables import Part, Schema, Table
 
 FILE, STREAM = b"ARROW1", b"\xff\xff\xff\xff"
 END = STREAM + bytes(4)  # of the messages
@@ -42,14 +42,14 @@ def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
         reader = pa.ipc.open_file(opened) if is_file else pa.ipc.open_stream(opened)
         found = reader.schema.names  # names that are no text fail here
         if whole:
-            yield Part(reader.read_all(), source.name, all_columns=found)
+            yield Part(from_arrow(reader.read_all(), source.name, names), source.name, all_columns=found)
             return
         for batch in map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader:
             rows = max(1, BYTES_PER_PIECE * batch.num_rows // max(batch.nbytes, 1))
             for start in range(0, batch.num_rows, rows):
-                table = pa.Table.from_batches([batch.slice(start, rows)])
-                yield Part(table, source.name, rows=np.arange(first, first + table.num_rows))
-                first += table.num_rows
+                table = from_arrow(pa.Table.from_batches([batch.slice(start, rows)]), source.name, names)
+                yield Part(table, source.name, all_columns=found, rows=np.arange(first, first + table.size))
+                first += table.size
 
 
 def _check_messages(source: Source, opened: Any, is_file: bool) -> None:
@@ -150,9 +150,10 @@ def _bytes_at(opened: Any, position: int, count: int) -> bytes:
     return opened.read(count)  # type: ignore[no-any-return]
 
 
-def _write(table: Any) -> Iterator[bytes]:
+def _write(table: Table) -> Iterator[bytes]:
     # one batch, so that a reader needs no copy to have the scores in one piece
-    return in_pieces(table, max(1, table.num_rows), lambda sink: pa.ipc.new_file(sink, table.schema))
+    written = to_arrow(table)
+    return in_pieces(written, max(1, table.size), lambda sink: pa.ipc.new_file(sink, written.schema))
 
 
 ARROW = Container(

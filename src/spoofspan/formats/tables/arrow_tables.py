@@ -1,165 +1,201 @@
-"""A corpus as an Arrow table, for files and data frames: which columns it has, and how it says what they do not."""
+"""Tables from and to Arrow, for Parquet, Arrow files and data frames."""
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import Flags, rows_from
-from spoofspan.base.errors import DataError, UsageError
-from spoofspan.base.times import SECOND, Int64
-from spoofspan.data.references import LABELS, References
-from spoofspan.data.scores import Scores, Values
+from spoofspan.base.columns import Flags
+from spoofspan.base.documents import parse_json
+from spoofspan.base.errors import DataError
 from spoofspan.formats import arrow as pa
+from spoofspan.formats.sources import Source
+from spoofspan.formats.tables.corpus_tables import Column, Lists, Numbers, Other, Table, Texts
 
 METADATA_KEY = b"spoofspan"
 METADATA_VERSION = 1
-TEXTS = ("utterance", "label", "kind", "higher")  # columns of words; all others are numbers
+TEXT_TYPES = ("string", "large_string", "string_view")
 
 
-@dataclass(frozen=True)
-class Schema:
-    """The columns of one kind of content."""
-
-    columns: tuple[str, ...]
-    telling: frozenset[str]  # a table with one of these columns has this content
-    grammar: str
-
-    def fits(self, names: Collection[str]) -> bool:
-        """Whether a table with these columns may have this content: a column tells so, or none tells anything."""
-        return bool(self.telling & set(names)) or not (REFERENCES.telling | SCORES.telling) & set(names)
+# ---------------------------------------------------------------- from Arrow
 
 
-REFERENCES = Schema(
-    ("utterance", "start", "end", "label", "kind", "duration"),
-    frozenset({"label"}),
-    "columns utterance, start, end, label[, kind, duration]",
-)
-SCORES = Schema(
-    ("utterance", "start", "end", "frame", "score", "scores", "hop", "origin", "window", "higher"),
-    frozenset({"score", "scores"}),
-    "columns utterance, start, end, score or utterance, frame, score or utterance, scores (a list)",
-)
+def from_arrow(table: Any, name: str, wanted: Collection[str]) -> Table:
+    """The wanted columns of an Arrow table; of several with one name, the first."""
+    places = {one: at for at, one in reversed(list(enumerate(table.column_names))) if one in wanted}
+    try:  # refuse damaged columns before anything trusts their offsets
+        table.select(sorted(places.values())).validate(full=True)
+    except pa.ArrowException as error:
+        raise DataError(f"{name}: the table is damaged or not UTF-8 ({error}); write it again") from None
+    columns = {one: _column(table.column(places[one])) for one in table.column_names if one in places}
+    return Table(columns, table.num_rows, _stated(name, table.schema.metadata or {}))
 
 
-def with_metadata(table: Any, stated: dict[str, Any]) -> Any:
-    """The same Arrow table, stating this (and nothing else) about itself in the metadata of its schema."""
-    packed = {METADATA_KEY: json.dumps({"version": METADATA_VERSION, **stated}).encode()} if stated else None
-    return table.replace_schema_metadata(packed)
+def _stated(name: str, metadata: Any) -> dict[str, Any]:
+    """What a table that spoofspan wrote says about itself; empty for other tables."""
+    if (packed := metadata.get(METADATA_KEY)) is None:
+        return {}
+    try:
+        stated = parse_json(packed)
+    except ValueError:
+        stated = None
+    if not isinstance(stated, dict) or not isinstance(stated.get("version"), int):
+        raise DataError(f"{name}: its metadata 'spoofspan' cannot be read; write the file again")
+    if stated["version"] > METADATA_VERSION:
+        raise DataError(f"{name}: written by a newer spoofspan; update spoofspan to read it")
+    return stated
 
 
-def table_from_references(references: References, *, text: bool = False) -> Any:
-    """Make an Arrow table: one row per range; ``text``: times in seconds, for files without types."""
-    rows = _Rows(references.offsets)
-    columns: dict[str, Any] = {
-        "utterance": rows.ids(references.utterances),
-        "start": rows.times(references.starts, text),
-        "end": rows.times(references.ends, text),
-        "label": pa.array([*LABELS, None], pa.string()).take(pa.array(rows.spread(references.labels, 3))),
-    }
-    if references.kinds is not None:
-        kinds = rows.spread(references.kinds, -1)
-        kinds = np.where(kinds < 0, len(references.kind_names), kinds)
-        columns["kind"] = _strings([*references.kind_names, None]).take(pa.array(kinds))
-    if references.durations is not None:
-        durations = references.durations[rows.utterance]
-        columns["duration"] = pa.array(durations / SECOND if text else durations)
-    stated: dict[str, Any] = {"snap": references.snap / SECOND}
-    if references.modality is not None:
-        stated["modality"] = references.modality
-    return with_metadata(pa.table(columns), {} if text else stated)
+def _column(column: Any) -> Column:
+    kind = column.type
+    is_dictionary = pa.types.is_dictionary(kind)
+    if str(kind.value_type if is_dictionary else kind) in TEXT_TYPES:
+        if not is_dictionary:
+            plain = column.cast(pa.large_string()) if str(kind) == "string_view" else column
+            column = plain.dictionary_encode()
+        return _texts(column, str(kind))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        lists = one_array(column)
+        items, offsets = items_of(lists)
+        return Lists(offsets.astype(np.int64), _numbers(items), _missing(lists), str(kind))
+    return _numbers(one_array(column))
 
 
-def table_from_scores(scores: Scores, long: bool = True, *, text: bool = False) -> Any:
-    """Make an Arrow table: a row per frame or range, or (``long=False``, frames only) a list per utterance.
+def _numbers(array: Any) -> Numbers | Other:
+    kind, missing = array.type, _missing(array)
+    if pa.types.is_null(kind) or pa.types.is_decimal(kind):
+        array = array.cast(pa.float64())
+    elif not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+        return Other(len(array), str(kind))
+    if missing is not None:
+        array = array.fill_null(False if pa.types.is_boolean(kind) else np.zeros(1, array.type.to_pandas_dtype())[0])
+    return Numbers(flat_array(array), missing, str(kind))
 
-    ``text`` is for files without types and metadata: times in seconds, scores as float64 (so that their decimals are
-    exact), hop and polarity as columns.
+
+def _missing(array: Any) -> Flags | None:
+    return flat_array(array.is_null()) if array.null_count else None
+
+
+def _texts(column: Any, kind: str) -> Texts:
+    """The texts of a dictionary column."""
+    # one dictionary for all chunks; each may come with all ids of the corpus
+    encoded = one_array(column.unify_dictionaries())
+    found, index = encoded.dictionary.to_pylist(), encoded.indices
+    if not index.null_count and not encoded.dictionary.null_count and len(set(found)) == len(found):
+        return Texts(flat_array(index).astype(np.int32, copy=False), found, kind)
+    values = [text for text in dict.fromkeys(found) if text is not None]
+    codes = {text: code for code, text in enumerate(values)}
+    own = [codes.get(text, -1) for text in found] + [-1]  # index -1: null
+    index = index.cast(pa.int64(), safe=False).fill_null(-1) if index.null_count else index
+    return Texts(np.array(own, np.int32)[flat_array(index)], values, kind)
+
+
+def flat_array(array: Any) -> npt.NDArray[Any]:
+    """An Arrow array as a numpy one."""
+    if array.null_count == 0 and (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
+        # without a copy; to_numpy would import pandas wherever it is installed, which takes half a second
+        return np.from_dlpack(array)
+    return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def items_of(lists: Any) -> tuple[Any, npt.NDArray[Any]]:
+    """The items of lists, and where among them each list begins and the last one ends.
+
+    What ``flatten`` gives, which would import pyarrow.compute.
     """
-    if scores.decisions:
-        raise UsageError(
-            "a table cannot say that its scores are hard decisions, and an EER could come of it; write hypothesis-rttm"
-        )
-    if scores.hops is None and not long:
-        raise UsageError("scores of ranges have no hop, so they cannot be a list; write them long")
-    values = scores.values.astype(np.float64, copy=False) if text else scores.values
-    rows = _Rows(scores.offsets) if long else _Rows(np.arange(len(scores) + 1))
-    columns: dict[str, Any] = {"utterance": rows.ids(scores.utterances)}
-    metadata: dict[str, Any] = {"higher": scores.higher}
-    if scores.starts is not None and scores.ends is not None:
-        columns["start"], columns["end"] = rows.times(scores.starts, text), rows.times(scores.ends, text)
-    elif long:
-        counts = np.diff(scores.offsets)
-        columns["frame"] = rows.numbers(rows_from(np.zeros_like(counts), counts))
-    if long:
-        columns["score"] = rows.numbers(values)
-    else:
-        columns["scores"] = _lists(scores.offsets, values)
-    if scores.hops is not None and scores.origins is not None:
-        for name, key, one_each, usual in (
-            ("hop", "hop", scores.hops, None),
-            ("origin", "start", scores.origins / SECOND, 0.0),
-            ("window", "window", np.full(len(scores), np.nan if scores.window is None else scores.window), None),
-        ):
-            if np.isnan(one_each).all():
-                continue
-            uniform = bool((one_each == one_each[0]).all())
-            if uniform and not text:
-                metadata[key] = float(one_each[0])
-            elif not uniform or one_each[0] != usual:
-                columns[name] = pa.array(one_each[rows.utterance])
-    if text:
-        first = pa.array(np.zeros(rows.utterance.size, np.int8))
-        columns["higher"] = pa.DictionaryArray.from_arrays(first, [scores.higher])
-    return with_metadata(pa.table(columns), {} if text else metadata)
+    if pa.types.is_fixed_size_list(lists.type):
+        return lists.flatten(), np.arange(len(lists) + 1) * lists.type.list_size
+    offsets = flat_array(lists.offsets)
+    return lists.values.slice(offsets[0], offsets[-1] - offsets[0]), offsets - offsets[0]
+
+
+def one_array(column: Any) -> Any:
+    """Join the chunks of a column; one chunk is taken as it is."""
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+# ---------------------------------------------------------------- to Arrow
+
+
+def to_arrow(table: Table) -> Any:
+    """The same table as Arrow has it; ids as a dictionary, other texts plain."""
+    columns = {name: _arrow_column(name, one) for name, one in table.columns.items()}
+    stated = {"version": METADATA_VERSION, **table.stated}
+    metadata = {METADATA_KEY: json.dumps(stated).encode()} if table.stated else None
+    return pa.table(columns).replace_schema_metadata(metadata)
+
+
+def _arrow_column(name: str, column: Column) -> Any:
+    if isinstance(column, Texts):
+        codes = pa.array(column.codes, mask=column.missing)
+        encoded = pa.DictionaryArray.from_arrays(codes, pa.array(column.values, pa.string()))
+        return encoded if name == "utterance" else encoded.cast(pa.string())
+    if isinstance(column, Lists):
+        kind, integer = (pa.ListArray, np.int32) if column.offsets[-1] < 2**31 else (pa.LargeListArray, np.int64)
+        return kind.from_arrays(pa.array(column.offsets.astype(integer)), _arrow_column(name, column.items))
+    return pa.nulls(len(column)) if isinstance(column, Other) else pa.array(column.values, mask=column.missing)
 
 
 def plain_texts(table: Any) -> Any:
-    """The same table, text as such instead of as a dictionary."""
+    """The same Arrow table, text as such instead of as a dictionary."""
     for at, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
             table = table.set_column(at, field.name, table.column(at).cast(pa.string()))
     return table
 
 
-def _strings(texts: Sequence[str | None]) -> Any:
+# ---------------------------------------------------------------- files
+
+
+@contextmanager
+def arrow_errors(broken: Callable[[Exception], DataError]) -> Iterator[None]:
+    """Turn errors of Arrow about bytes that it cannot read into what ``broken`` makes of them, which names the file."""
     try:
-        return pa.array(texts, pa.string())
-    except UnicodeEncodeError as error:
-        raise DataError(f"{error.object!r} is not valid Unicode, so no table can hold it; rename it") from None
+        yield
+    except pa.ArrowMemoryError:
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise broken(error) from None
 
 
-def _lists(offsets: Int64, values: Values) -> Any:
-    kind, integer = (pa.ListArray, np.int32) if offsets[-1] < 2**31 else (pa.LargeListArray, np.int64)
-    return kind.from_arrays(pa.array(offsets.astype(integer)), pa.array(values))
+def random_access(source: Source, *, mapped: bool = True) -> Any:
+    """Open a source for reading at any place: a local file itself, by memory map or not, anything else in a buffer.
+
+    Mapped pages are not copied, but count as memory in use.
+    """
+    if source.path is not None and source.head and not source.is_compressed:
+        return pa.memory_map(str(source.path)) if mapped else pa.OSFile(str(source.path), "rb")
+    # In memory of Arrow's own: a worker of Arrow that drops the last reference to a Python object while the interpreter
+    # ends aborts the process (apache/arrow#34314).
+    data = source.read()
+    buffer = pa.allocate_buffer(len(data))
+    with pa.FixedSizeBufferWriter(buffer) as writer:
+        writer.write(data)
+    return pa.BufferReader(buffer)
 
 
-class _Rows:
-    """Rows of a long table: those of each utterance, or one empty row where it has none."""
+def in_pieces(
+    table: Any, rows: int, writer: Callable[[Any], Any], prepare: Callable[[Any], Any] = lambda piece: piece
+) -> Iterator[bytes]:
+    """Write an Arrow table, ``rows`` at a time; yield the bytes of each piece when it is done."""
+    sink = io.BytesIO()
 
-    def __init__(self, offsets: Int64) -> None:
-        counts = np.diff(offsets)
-        shown = np.maximum(counts, 1)
-        self.utterance = np.repeat(np.arange(counts.size), shown)
-        self.empty: Flags | None = np.repeat(counts == 0, shown) if (counts == 0).any() else None
+    def written() -> bytes:
+        data = sink.getvalue()
+        sink.seek(0)
+        sink.truncate()
+        return data
 
-    def ids(self, utterances: Sequence[str]) -> Any:
-        return pa.DictionaryArray.from_arrays(pa.array(self.utterance.astype(np.int32)), _strings(utterances))
-
-    def spread(self, values: npt.NDArray[Any], filler: int) -> npt.NDArray[Any]:
-        if self.empty is None:
-            return values
-        spread = np.full(self.empty.size, filler, values.dtype)
-        spread[~self.empty] = values
-        return spread
-
-    def numbers(self, values: npt.NDArray[Any]) -> Any:
-        return pa.array(self.spread(values, 0), mask=self.empty)
-
-    def times(self, ns: Int64, text: bool) -> Any:
-        return self.numbers(ns / SECOND if text else ns)
+    with writer(sink) as out:
+        for first in range(0, table.num_rows, rows):
+            out.write_table(prepare(table.slice(first, rows)))
+            yield written()
+    yield written()

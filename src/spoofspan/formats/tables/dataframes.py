@@ -5,7 +5,7 @@ The columns are those of :mod:`spoofspan.formats.tables`: integer times are nano
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spoofspan.base.errors import DataError, UsageError
@@ -14,10 +14,17 @@ from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import ReadOptions
-from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores
+from spoofspan.formats.tables import arrow_tables
+from spoofspan.formats.tables.corpus_tables import (
+    REFERENCES,
+    SCORES,
+    Part,
+    Wanted,
+    table_from_references,
+    table_from_scores,
+)
 from spoofspan.formats.tables.reference_tables import references_from_parts
 from spoofspan.formats.tables.score_tables import scores_from_parts
-from spoofspan.formats.tables.table_columns import Part
 
 
 def references_from(
@@ -37,7 +44,7 @@ def references_from(
     References(1 utterance, 1 ranges: 1.200 s spoof)
     """
     options = ReadOptions(durations=durations, snap=snap, spoof_label=spoof_label)
-    return references_from_parts([Part(arrow_table(obj))], options)
+    return references_from_parts([_part(obj, REFERENCES.columns)], options)
 
 
 def scores_from(
@@ -49,15 +56,21 @@ def scores_from(
     >>> scores_from(pa.table({"utterance": ["u1"], "scores": [[0.9, -0.4]]}), hop=0.02, higher="bonafide")
     Scores(1 utterance, 2 frames of 20 ms, float64, higher = bonafide)
     """
-    return scores_from_parts([Part(arrow_table(obj))], ReadOptions(hop=hop, higher=higher, column=column))
+    wanted = SCORES.columns if column is None else (*SCORES.columns, column)
+    return scores_from_parts([_part(obj, wanted)], ReadOptions(hop=hop, higher=higher, column=column))
+
+
+def _part(obj: Any, wanted: Sequence[str]) -> Part:
+    table = arrow_table(obj)
+    return Part(arrow_tables.from_arrow(table, Part.name, Wanted(wanted)), all_columns=table.column_names)
 
 
 def to_arrow(corpus: References | Scores, *, long: bool = True) -> Any:
     """Make a pyarrow table; ``long=False`` gives frames as one list per utterance."""
     if isinstance(corpus, References):
-        return table_from_references(corpus)
+        return arrow_tables.to_arrow(table_from_references(corpus))
     if isinstance(corpus, Scores):
-        return table_from_scores(corpus, long=long)
+        return arrow_tables.to_arrow(table_from_scores(corpus, long=long))
     raise UsageError(f"only References and Scores become tables, not {type(corpus).__name__}")
 
 

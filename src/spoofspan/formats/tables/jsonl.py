@@ -12,139 +12,148 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from spoofspan.base.columns import offsets_of
 from spoofspan.base.documents import parse_json
-from spoofspan.base.errors import DataError, Problems
-from spoofspan.formats import arrow as pa
-from spoofspan.formats.line_blocks import BOM, line_blocks, refuse_empty
+from spoofspan.base.errors import Problems
+from spoofspan.formats.column_names import OF_TABLES, table_names, table_polarity
+from spoofspan.formats.fields import BOM, line_blocks, refuse_empty
 from spoofspan.formats.sources import Source
-from spoofspan.formats.tables.arrow_tables import SCORES, TEXTS, Schema, with_metadata
 from spoofspan.formats.tables.containers import Container
-from spoofspan.formats.tables.table_columns import Part
+from spoofspan.formats.tables.corpus_tables import (
+    REFERENCES,
+    SCORES,
+    TEXTS,
+    Column,
+    Lists,
+    Numbers,
+    Part,
+    Schema,
+    Table,
+    Texts,
+)
 from spoofspan.formats.text.rows import TEXT_SNAP, is_unicode
 
-BLOCK_BYTES = 1 << 24
 BYTES_PER_PIECE = 1 << 23
-BYTES_AT_ONCE = 1 << 25  # of a file that is read whole
 ROWS_PER_PIECE = 1 << 12
 START = re.compile(rb'\s*\{[^{}]*?"utterance"\s*:')
-NULL_VALUE = re.compile(rb"[:\[,]\s*null")
-KEY = re.compile(rb'"([a-z]+)"\s*:')
+KEY = re.compile(rb'"([A-Za-z_-]+)"\s*:')
 
 
 def _recognises(head: bytes, schema: Schema) -> bool:
     """Whether the first object has an utterance, and the first line has keys that fit."""
     text = head.removeprefix(BOM)
     first = text.lstrip().split(b"\n", 1)[0]
-    return START.match(text) is not None and schema.fits({key.decode() for key in KEY.findall(first)})
+    names = set(table_names(list(dict.fromkeys(key.decode() for key in KEY.findall(first)))))
+    if START.match(text) is not None:
+        return schema.fits(names)
+    # under other names, what a table needs must be there
+    timed = {"start", "end"} <= names or bool(names & {"frame", "scores", "labels"})
+    return first.startswith(b"{") and "utterance" in names and bool(names & schema.telling) and timed
 
 
 def _parts(source: Source, wanted: Sequence[str], whole: bool) -> Iterator[Part]:
-    """Read blocks of lines; line by line only where the fast way fails."""
+    """Read blocks of lines."""
     refuse_empty(source)
-    types: dict[str, Any] = {}
-    done, gapless = 0, True
-    for block in line_blocks(source, BYTES_AT_ONCE if whole else BYTES_PER_PIECE):
-        data = block.to_pybytes()
-        if data.startswith(BOM):
-            block, data = block.slice(len(BOM)), data.removeprefix(BOM)
-        types = types or {name: _arrow_type(name, data) for name in wanted}
-        table = _fast(block, data, types)
-        if table is None:
-            try:
-                table = _line_by_line(source.name, data, types)
-            except DataError:
-                _line_by_line(source.name, source.text().removeprefix(BOM), types)  # it says which line is wrong
-                raise
-        lines = data.count(b"\n") + (not data.endswith(b"\n"))
-        one_line_each = gapless and table.num_rows in (lines, data.rstrip().count(b"\n") + 1)
-        gapless = gapless and table.num_rows == lines
-        done += lines
-        if not table.num_rows:  # blank lines
-            continue
-        first = _first_object(data)
-        used = [name for name in types if name in first or table.column(name).null_count < max(1, table.num_rows)]
-        names = list(dict.fromkeys([*first, *used]))
-        rows = np.arange(done - lines, done - lines + table.num_rows)
-        table = with_metadata(table.select(used), {"snap": TEXT_SNAP})
-        yield Part(table, source.name, 1 if one_line_each else None, names, rows)
-
-
-def _arrow_type(name: str, data: bytes) -> Any:
-    if name in TEXTS:
-        return pa.string()
-    if name == "frame":
-        return pa.int64()
-    is_list = name == "scores" or (
-        name not in SCORES.columns and re.search(rb'"' + re.escape(name.encode()) + rb'"\s*:\s*\[', data[: 1 << 20])
-    )
-    return pa.list_(pa.float64()) if is_list else pa.float64()
-
-
-def _fast(block: Any, data: bytes, types: dict[str, Any]) -> Any:
-    """Read with pyarrow; None if it cannot."""
-    # a null where an object belongs crashes pyarrow (apache/arrow#47409)
-    if b"null" in data and data.count(b"null") > sum(1 for _ in NULL_VALUE.finditer(data)):
-        return None
-    try:
-        table = pa.json.read_json(
-            pa.BufferReader(block),
-            read_options=pa.json.ReadOptions(block_size=BLOCK_BYTES),
-            parse_options=pa.json.ParseOptions(
-                explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="ignore"
-            ),
-        )
-        table.validate(full=True)
-    except pa.ArrowMemoryError:
-        raise
-    except pa.ArrowException:
-        return None
-    return table
-
-
-def _first_object(data: bytes) -> dict[str, Any]:
-    """The first line's object; its keys are columns even where they are null throughout."""
-    with suppress(ValueError):
-        first = parse_json(data.lstrip().split(b"\n", 1)[0])
-        return first if isinstance(first, dict) else {}
-    return {}
-
-
-def _line_by_line(name: str, data: bytes, types: dict[str, Any]) -> Any:
-    """Read with Python's json, naming the line of every problem."""
-    columns: dict[str, list[Any]] = {name: [] for name in types}
     problems = Problems()
-    for number, raw in enumerate(data.split(b"\n"), 1):
-        if not raw.strip():
-            continue
-        place = f"{name}:{number}"
-        try:
-            item = parse_json(raw.decode("utf-8"), object_pairs_hook=_once)
-        except UnicodeDecodeError:
-            problems.add(f"{place}: not UTF-8 text")
-            continue
-        except ValueError as error:
-            problems.add(f"{place}: not a JSON object on one line ({error})")
-            continue
-        if not isinstance(item, dict):
-            problems.add(f"{place}: not a JSON object but {type(item).__name__}; write one object a line")
-            continue
-        for key, kind in types.items():
-            value = item.get(key)
-            if key == "label" and isinstance(value, int | float):
-                value = f"{value:g}"
-            wrong = None if value is None else _wrong(key, value, pa.types.is_list(kind))
-            if wrong is not None:
-                owner = f", utterance {item.get('utterance')!r}" if key != "utterance" else ""
-                problems.add(f"{place}{owner}: {wrong}")
-            columns[key].append(value)
+    lists: set[str] = set()
+    found: dict[str, None] = {}
+    ours: dict[str, str] = {}  # names of columns that are called otherwise here
+    stated: dict[str, Any] = {"snap": TEXT_SNAP}
+    done, gapless = 0, True
+    for block in line_blocks(source, BYTES_PER_PIECE):
+        if not done:
+            keys = _first_keys(block)
+            asked = next((key for key in keys if key in tuple(wanted) and key not in OF_TABLES), None)
+            ours = dict(zip(keys, table_names(keys, asked), strict=True))
+            higher = table_polarity(keys, asked)
+            stated |= {} if higher is None else {"higher": higher}
+            written = {mine: key for key, mine in ours.items()}
+            lists = {name for name in wanted if _is_list(name, written.get(name, name), block)}
+        cells: dict[str, list[Any]] = {name: [] for name in wanted}
+        lines = block.split(b"\n") if not block.endswith(b"\n") else block[:-1].split(b"\n")
+        for number, raw in enumerate(lines, done + 1):
+            if raw.strip():
+                item = _object(f"{source.name}:{number}", raw, ours, lists, cells, problems)
+                found.update(
+                    dict.fromkeys(item if not found else [name for name in wanted if item.get(name) is not None])
+                )
+        size = len(cells["utterance"])
+        if size and not problems.total:
+            columns = {name: _column(name, cells[name], name in lists) for name in wanted if name in found}
+            rows = np.arange(done, done + size)
+            one_line_each = gapless and size in (len(lines), block.rstrip().count(b"\n") + 1)
+            yield Part(Table.of(columns, **stated), source.name, 1 if one_line_each else None, list(found), rows)
+        gapless = gapless and size == len(lines)
+        done += len(lines)
     problems.raise_if_any("correct the file")
-    return pa.table({key: pa.array(columns[key], kind) for key, kind in types.items()})
+
+
+def _first_keys(block: bytes) -> list[str]:
+    """The keys of the first line's object."""
+    with suppress(ValueError):
+        first = parse_json(block.lstrip().split(b"\n", 1)[0])
+        return list(first) if isinstance(first, dict) else []
+    return []
+
+
+def _is_list(name: str, written: str, block: bytes) -> bool:
+    if name in REFERENCES.columns + SCORES.columns:
+        return name in ("scores", "labels")
+    return re.search(rb'"' + re.escape(written.encode()) + rb'"\s*:\s*\[', block[: 1 << 20]) is not None
+
+
+def _object(
+    place: str,
+    raw: bytes,
+    ours: Mapping[str, str],
+    lists: set[str],
+    cells: dict[str, list[Any]],
+    problems: Problems,
+) -> dict[str, Any]:
+    """Read the object of a line, and note its values or what is wrong with it."""
+    try:
+        item = parse_json(raw.decode("utf-8"), object_pairs_hook=_once)
+    except UnicodeDecodeError:
+        problems.add(f"{place}: not UTF-8 text")
+        return {}
+    except ValueError as error:
+        problems.add(f"{place}: not a JSON object on one line ({error})")
+        return {}
+    if not isinstance(item, dict):
+        problems.add(f"{place}: not a JSON object but {type(item).__name__}; write one object a line")
+        return {}
+    item = {ours.get(key, key): value for key, value in item.items()}
+    for key, values in cells.items():
+        value = item.get(key)
+        if key == "label" and isinstance(value, int | float):
+            value = f"{value:g}"
+        wrong = None if value is None else _wrong(key, value, key in lists)
+        if wrong is not None:
+            owner = f", utterance {item.get('utterance')!r}" if key != "utterance" else ""
+            problems.add(f"{place}{owner}: {wrong}")
+        elif key in lists and value is not None:  # an array takes a fifth of the memory
+            value = Numbers.of(value, np.float64)
+        values.append(value)
+    return item
+
+
+def _column(name: str, values: list[Any], is_list: bool) -> Column:
+    if name in TEXTS:
+        return Texts.of(values)
+    if not is_list:
+        return Numbers.of(values, np.int64 if name == "frame" else np.float64)
+    lists = [Numbers(np.zeros(0)) if value is None else value for value in values]
+    none = [np.zeros(len(one), np.bool_) if one.missing is None else one.missing for one in lists]
+    missing = np.concatenate(none) if any(one.missing is not None for one in lists) else None
+    items = Numbers(np.concatenate([one.values for one in lists]), missing)
+    absent = np.array([value is None for value in values])
+    return Lists(offsets_of(list(map(len, lists))), items, absent if absent.any() else None)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -161,6 +170,8 @@ def _wrong(name: str, value: Any, is_list: bool) -> str | None:
     if is_list:
         if not isinstance(value, list):
             return f"{name} must be a list of numbers, not {value!r}"
+        if set(map(type, value)) == {float}:
+            return None
         bad = [i for i, item in enumerate(value) if item is not None and not _is_number(item)]
         return f"{name}: item {bad[0]} is {value[bad[0]]!r}, not a number" if bad else None
     if name == "frame":
@@ -170,13 +181,16 @@ def _wrong(name: str, value: Any, is_list: bool) -> str | None:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is a float, or an integer that Arrow can hold."""
+    """Whether a value is a float, or an integer of 64 bits."""
     return isinstance(value, float) or (type(value) is int and abs(value) < 2**63)
 
 
-def _write(table: Any) -> Iterator[bytes]:
-    for batch in table.to_batches(max_chunksize=ROWS_PER_PIECE):
-        yield "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in batch.to_pylist()).encode()
+def _write(table: Table) -> Iterator[bytes]:
+    for first in range(0, table.size, ROWS_PER_PIECE):
+        rows = np.arange(first, min(first + ROWS_PER_PIECE, table.size))
+        columns = [column.take(rows).to_list() for column in table.columns.values()]
+        items = (dict(zip(table.columns, row, strict=True)) for row in zip(*columns, strict=True))
+        yield "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in items).encode()
 
 
 JSONL = Container(

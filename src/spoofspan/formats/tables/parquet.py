@@ -14,10 +14,20 @@ import numpy as np
 
 from spoofspan.base.errors import DataError
 from spoofspan.formats import arrow as pa
+from spoofspan.formats.column_names import table_names
 from spoofspan.formats.sources import MOST_UNPACKED, UNPACKED_ALLOWANCE, Source
-from spoofspan.formats.tables.arrow_tables import REFERENCES, SCORES, plain_texts
-from spoofspan.formats.tables.containers import Container, arrow_errors, in_pieces, joined, random_access
-from spoofspan.formats.tables.table_columns import Part, flat_array, items_of
+from spoofspan.formats.tables.arrow_tables import (
+    arrow_errors,
+    flat_array,
+    from_arrow,
+    in_pieces,
+    items_of,
+    plain_texts,
+    random_access,
+    to_arrow,
+)
+from spoofspan.formats.tables.containers import Container
+from spoofspan.formats.tables.corpus_tables import REFERENCES, SCORES, Lists, Part, Table
 
 VALUES_PER_GROUP = 1 << 20
 VALUES_PER_BATCH = 1 << 18
@@ -42,10 +52,10 @@ def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
             file, table = pa.parquet.ParquetFile(opened, **how), None
             with suppress(pa.ArrowException, OSError):  # what is wrong is said by reading it at once
                 table = _read_lists(file, chosen)
-            yield Part(file.read(chosen) if table is None else table, source.name, all_columns=schema.names)
+            yield _part(file, source.name, file.read(chosen) if table is None else table, 0, chosen)
             return
         for batch in file.iter_batches(_rows_per_batch(file.metadata), columns=chosen, use_threads=False):
-            yield _part(file, source.name, pa.Table.from_batches([batch]), first)
+            yield _part(file, source.name, pa.Table.from_batches([batch]), first, chosen)
             first += batch.num_rows
 
 
@@ -138,11 +148,10 @@ def _most_values(metadata: Any) -> int:
     return max((sum(group.column(i).num_values for group in groups) for i in range(metadata.num_columns)), default=0)
 
 
-def _part(file: Any, name: str, table: Any, first: int) -> Part:
+def _part(file: Any, name: str, table: Any, first: int, chosen: Sequence[str]) -> Part:
     """Some rows of a file, from the given one on."""
-    table = table.replace_schema_metadata(file.schema_arrow.metadata)
-    rows = np.arange(first, first + table.num_rows)
-    return Part(table, name, all_columns=file.schema_arrow.names, rows=rows)
+    found = from_arrow(table.replace_schema_metadata(file.schema_arrow.metadata), name, chosen)
+    return Part(found, name, all_columns=file.schema_arrow.names, rows=np.arange(first, first + found.size))
 
 
 @dataclass(frozen=True)
@@ -181,7 +190,7 @@ def read_groups(piece: RowGroups, names: Sequence[str]) -> Part:
         file = pa.parquet.ParquetFile(opened, page_checksum_verification=True)
         chosen = [name for name in file.schema_arrow.names if name in names]
         table = file.read_row_groups(list(piece.groups), columns=chosen, use_threads=False)
-        return _part(file, piece.name, table, piece.first_row)
+        return _part(file, piece.name, table, piece.first_row, chosen)
 
 
 def _unreadable(name: str, error: Exception) -> DataError:
@@ -195,26 +204,32 @@ def _rows_per_batch(metadata: Any) -> int:
     return max(1, int(VALUES_PER_BATCH / max(1, *values)))
 
 
+def column_names(source: Source) -> list[str]:
+    """The columns of a file."""
+    return next(_parts(source, (), True)).column_names
+
+
 def kind_of(source: Source) -> str | None:
     """Tell from the column names, which stand at a Parquet file's end: "references", "scores", or None (unclear)."""
-    names = joined(_parts(source, (), True)).column_names
+    names = table_names(column_names(source))
     references, scores = not REFERENCES.telling.isdisjoint(names), not SCORES.telling.isdisjoint(names)
     return None if references == scores else "references" if references else "scores"
 
 
-def _write(table: Any) -> Iterator[bytes]:
+def _write(table: Table) -> Iterator[bytes]:
     # a dictionary of all ids would be written into every row group
-    schema = plain_texts(table.slice(0, 0)).schema
-    names = [name for name in TEXTS if name in table.column_names]
-    lists = "scores" in table.column_names
-    values = len(table.column("scores").combine_chunks().flatten()) if lists else table.num_rows
+    written = to_arrow(table)
+    schema = plain_texts(written.slice(0, 0)).schema
+    names = [name for name in TEXTS if name in table.columns]
+    lists = table.columns.get("scores")
+    values = len(lists.items) if isinstance(lists, Lists) else table.size
 
     def writer(sink: Any) -> Any:
         return pa.parquet.ParquetWriter(
             sink, schema, compression="zstd", use_dictionary=names, write_page_checksum=True
         )
 
-    return in_pieces(table, max(1, VALUES_PER_GROUP * table.num_rows // max(1, values)), writer, plain_texts)
+    return in_pieces(written, max(1, VALUES_PER_GROUP * table.size // max(1, values)), writer, plain_texts)
 
 
 PARQUET = Container(

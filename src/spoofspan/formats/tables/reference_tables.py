@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,12 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import offsets_of
-from spoofspan.base.errors import DataError, Problems, refuse
+from spoofspan.base.errors import DataError, Problems, UsageError, refuse
 from spoofspan.base.times import Float64, Int64, duration_ns, seconds_text
 from spoofspan.data.references import NONSPEECH, References
+from spoofspan.formats.arrays.npz import references_from_arrays
 from spoofspan.formats.format import ReadOptions
-from spoofspan.formats.tables.arrow_tables import REFERENCES, SCORES
-from spoofspan.formats.tables.table_columns import Part, PartColumns, Texts
+from spoofspan.formats.sources import Source
+from spoofspan.formats.tables.corpus_tables import REFERENCES, SCORES, Part, Texts, with_our_names
+from spoofspan.formats.tables.table_columns import PartColumns
 from spoofspan.formats.tables.table_groups import Grouped, Groups, group, joined_groups, without_bare_rows
 from spoofspan.formats.text.rows import label_and_kind, naming_file
 
@@ -30,13 +33,16 @@ class _PartReferences(Grouped):
 
 def references_from_parts(parts: Sequence[Part], options: ReadOptions) -> References:
     """Make References of tables."""
+    parts = [with_our_names(part) for part in parts]
+    if all("labels" in part.column_names and "start" not in part.column_names for part in parts):
+        return _from_lists(parts, options)
     found = [_read_part(part, options) for part in parts]
     read = joined_groups(found)
     snap = float(read.columns["snap"].max()) if options.snap is None else options.snap
     ids, durations = _durations(read.ids, read.columns["durations"], options, duration_ns(snap, "snap"))
     counts = np.append(read.counts, np.zeros(len(ids) - len(read.ids), np.int64))
     kinds = read.columns["kinds"]
-    modalities = {part.metadata().get("modality") for part in parts}
+    modalities = {part.stated.get("modality") for part in parts}
     if len(modalities) > 1:
         raise DataError(f"{read.name}: some of these files are of another modality; read them apart")
     try:
@@ -54,6 +60,24 @@ def references_from_parts(parts: Sequence[Part], options: ReadOptions) -> Refere
     except DataError as error:
         raise naming_file(f"{read.name}: ", error) from None
     return replace(references, modality=modalities.pop())
+
+
+def _from_lists(parts: Sequence[Part], options: ReadOptions) -> References:
+    """Read one row per utterance, with a list of the labels of its frames."""
+    found = []
+    for part in parts:
+        columns = PartColumns(part, REFERENCES.columns)
+        hops = set(columns.column("hop").to_list()) if "hop" in columns.names else set()
+        if options.hop is not None:
+            hops = {options.hop}
+        if len(hops) != 1:
+            raise UsageError(f"{part.name}: nothing says how long a label lasts; give hop= in seconds")
+        ids = columns.utterances.to_list()
+        labels = dict(zip(map(str, ids), columns.column("labels").to_list(), strict=True))
+        if len(labels) < len(ids):
+            raise DataError(f"{part.name}: an utterance occurs more than once; keep one row of each")
+        found.append((Source(part.name, lambda: io.BytesIO(b"")), float(hops.pop()), labels))
+    return references_from_arrays(found, options)
 
 
 def _place(parts: Sequence[_PartReferences], row: int) -> str:
@@ -95,7 +119,7 @@ def _label_words(columns: PartColumns, options: ReadOptions) -> Texts:
 
 def _stated_snap(part: Part) -> Float64:
     """The one snap (s) of a part, 0 if it states none."""
-    snap = part.metadata().get("snap")
+    snap = part.stated.get("snap")
     if snap is not None and not (isinstance(snap, (int, float)) and 0 <= snap < 1):
         raise DataError(f"{part.name}: its metadata give a snap of {snap!r}; write the file again")
     return np.array([snap or 0.0])

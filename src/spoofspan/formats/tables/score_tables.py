@@ -6,7 +6,7 @@ say the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, cast
@@ -18,18 +18,10 @@ from spoofspan.base.columns import Flags, first_rows, offsets_of, utterance_of_r
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.times import SECOND, Float64, Int64
 from spoofspan.data.scores import Higher, Scores, Values
-from spoofspan.formats import arrow as pa
+from spoofspan.formats.column_names import column_name, score_columns
 from spoofspan.formats.format import ReadOptions
-from spoofspan.formats.tables.arrow_tables import REFERENCES, SCORES
-from spoofspan.formats.tables.table_columns import (
-    Part,
-    PartColumns,
-    flat,
-    flat_array,
-    items_of,
-    missing_columns,
-    one_array,
-)
+from spoofspan.formats.tables.corpus_tables import REFERENCES, SCORES, Column, Lists, Numbers, Part, with_our_names
+from spoofspan.formats.tables.table_columns import PartColumns, missing_columns
 from spoofspan.formats.tables.table_groups import Grouped, Groups, group, joined_groups, without_bare_rows
 
 # which rows positions among the scores belong to, and what the scores there are called
@@ -44,7 +36,7 @@ class _PartScores(Grouped):
 
 def scores_from_parts(parts: Sequence[Part], options: ReadOptions) -> Scores:
     """Make Scores of tables, which must agree on their polarity and layout."""
-    read = [_read_part(part, options) for part in parts]
+    read = [_read_part(with_our_names(part, options.column), options) for part in parts]
     joined = joined_groups(read)
     for part in read[1:]:
         for what, mine, other in (
@@ -64,9 +56,8 @@ def scores_from_parts(parts: Sequence[Part], options: ReadOptions) -> Scores:
 def _read_part(part: Part, options: ReadOptions) -> _PartScores:
     columns = PartColumns(part, (*SCORES.columns, options.column) if options.column else SCORES.columns)
     column = _value_column(columns, options)
-    kind = part.table.column(column).type
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return _read_wide(columns, column, options)
+    if isinstance(lists := columns.column(column), Lists):
+        return _read_wide(columns, column, lists, options)
     if {"start", "end"} <= columns.names:
         return _read_ranges(columns, column, options)
     if "frame" in columns.names:
@@ -85,53 +76,53 @@ def _value_column(columns: PartColumns, options: ReadOptions) -> str:
     present = [name for name in ("score", "scores") if name in columns.names]
     if len(present) == 2:
         raise UsageError(f"{columns.part.name}: it has the columns 'score' and 'scores'; say which with column=")
+    several = [] if present else score_columns([column_name(name) for name in columns.part.column_names])
+    if len(several) > 1:
+        raise UsageError(
+            f"{columns.part.name}: several columns may hold the scores, {', '.join(several)}; say which with column="
+        )
     hint = "; these look like references, not scores" if REFERENCES.telling & columns.names else ""
     columns.require(present or ["score"], hint)
     return present[0]
 
 
-def _read_wide(columns: PartColumns, column: str, options: ReadOptions) -> _PartScores:
+def _read_wide(columns: PartColumns, column: str, lists: Lists, options: ReadOptions) -> _PartScores:
     """One row per utterance, with a list of scores."""
     groups = group(columns.utterances)
-    rows = np.arange(columns.part.table.num_rows)
+    rows = np.arange(columns.part.table.size)
     if len(groups.ids) < rows.size:
         columns.note(np.setdiff1d(rows, groups.first(rows)), lambda row: "the utterance occurs more than once")
         columns.stop_if_any("keep one row of each")
-    lists = one_array(columns.column(column))
-    if lists.null_count:
-        columns.note(np.flatnonzero(flat_array(lists.is_null())), lambda row: f"{column} is missing (null)")
+    if lists.missing is not None:
+        columns.note(np.flatnonzero(lists.missing), lambda row: f"{column} is missing (null)")
         columns.stop_if_any("give a list of scores, empty if there are none")
-    items, begins = items_of(lists)
-    offsets = begins.astype(np.int64)
+    offsets = lists.offsets
 
     def places(positions: Int64) -> tuple[Int64, Iterable[str]]:
         owners = np.searchsorted(offsets, positions, side="right") - 1
         return owners, (f"score {item}" for item in positions - offsets[owners])
 
-    values = _numbers(columns, column, items, places)
+    values = _numbers(columns, column, lists.items, places)
     times, window = _frame_times(columns, groups, options)
     columns.stop_if_any()
     higher = _polarity(columns, options)
     return _PartScores(columns.part.name, groups.ids, np.diff(offsets), {"values": values, **times}, higher, window)
 
 
-def _numbers(columns: PartColumns, column: str, array: Any, places: Places, allowed: Flags | None = None) -> Values:
+def _numbers(columns: PartColumns, name: str, column: Column, places: Places, allowed: Flags | None = None) -> Values:
     """Take scores as they are; ``allowed`` nulls become 0."""
 
     def note(wrong: Flags, what: str) -> None:
         rows, names = places(np.flatnonzero(wrong))
         columns.note_texts(rows, (f"{name} is {what}" for name in names))
 
-    kind = array.type
-    if pa.types.is_null(kind) or pa.types.is_decimal(kind):
-        array = array.cast(pa.float64())
-    elif not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
-        raise DataError(f"{columns.part.name}: column {column!r} is of type {kind}; scores are numbers: convert it")
-    values = flat_array(array)
-    if array.null_count:
-        missing = flat_array(array.is_null())
+    if not isinstance(column, Numbers):
+        raise DataError(
+            f"{columns.part.name}: column {name!r} is of type {column.kind}; scores are numbers: convert it"
+        )
+    values, missing = column.values, column.missing
+    if missing is not None:
         note(missing if allowed is None else missing & ~allowed, "missing (null or NaN)")
-        values = np.where(missing, np.zeros(1, values.dtype), values)
     if values.dtype.kind == "f" and values.size and np.isnan(values.min()):
         note(np.isnan(values), "NaN")
     columns.stop_if_any("find out why the system gave no number there")
@@ -139,8 +130,7 @@ def _numbers(columns: PartColumns, column: str, array: Any, places: Places, allo
 
 
 def _long_values(columns: PartColumns, column: str, bare: Flags | None) -> Values:
-    array = one_array(columns.column(column))
-    return _numbers(columns, column, array, lambda rows: (rows, repeat(column)), bare)
+    return _numbers(columns, column, columns.column(column), lambda rows: (rows, repeat(column)), bare)
 
 
 def _read_ranges(columns: PartColumns, column: str, options: ReadOptions) -> _PartScores:
@@ -161,13 +151,11 @@ def _read_ranges(columns: PartColumns, column: str, options: ReadOptions) -> _Pa
 def _read_long_frames(columns: PartColumns, column: str, options: ReadOptions) -> _PartScores:
     """One row per frame; each utterance has the frames 0, 1, 2, ..., each once."""
     raw = columns.column("frame")
-    if pa.types.is_null(raw.type):
-        raw = raw.cast(pa.int64())
-    if not pa.types.is_integer(raw.type):
-        raise DataError(f"{columns.part.name}: column 'frame' is of type {raw.type}; frames are integers from 0 on")
+    if not isinstance(raw, Numbers) or not (raw.are_unknown or raw.values.dtype.kind in "iu"):
+        raise DataError(f"{columns.part.name}: column 'frame' is of type {raw.kind}; frames are integers from 0 on")
     bare = columns.bare_rows({"frame": columns.missing("frame"), column: columns.missing(column)})
     columns.stop_if_any()
-    frames = flat(raw.fill_null(0) if raw.null_count else raw)
+    frames = raw.values
     values = _long_values(columns, column, bare)
     all_rows = group(columns.utterances)
     groups = _in_frame_order(columns, without_bare_rows(columns, all_rows, bare, "score"), frames)
@@ -212,7 +200,7 @@ def _in_frame_order(columns: PartColumns, groups: Groups, frames: npt.NDArray[An
 
 def _frame_times(columns: PartColumns, groups: Groups, options: ReadOptions) -> tuple[dict[str, Float64], float | None]:
     """Hop and start (of frame 0) of each utterance, and the window of all, in seconds."""
-    name, metadata = columns.part.name, columns.part.metadata()
+    name, metadata = columns.part.name, columns.part.stated
     hops, stated = _one_per_utterance(columns, groups, "hop"), _number(name, metadata, "hop")
     if hops is not None and stated is not None and (hops != stated).any():
         raise DataError(f"{name}: its column and its metadata give different hops; write the file again")
@@ -236,7 +224,7 @@ def _frame_times(columns: PartColumns, groups: Groups, options: ReadOptions) -> 
     return {"hop": hops, "start": origins}, window
 
 
-def _number(name: str, metadata: dict[str, Any], key: str) -> float | None:
+def _number(name: str, metadata: Mapping[str, Any], key: str) -> float | None:
     if (value := metadata.get(key)) is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
@@ -257,7 +245,7 @@ def _one_per_utterance(columns: PartColumns, groups: Groups, name: str) -> Float
         columns.stop_if_any(f"give the {name} in every row or in none")
     times = columns.times(name)
     columns.stop_if_any()
-    seconds = times.ns / SECOND if times.were_integers else _exact_seconds(flat(columns.column(name)))
+    seconds = times.ns / SECOND if times.were_integers else _exact_seconds(cast(Numbers, columns.column(name)).values)
     if name != "origin":
         columns.note(np.flatnonzero(seconds <= 0), lambda row: f"{name} must be positive, not {seconds[row]:g}")
         columns.stop_if_any()
@@ -279,7 +267,7 @@ def _exact_seconds(values: Any) -> Float64:
 def _polarity(columns: PartColumns, options: ReadOptions) -> Higher:
     """What high scores mean, as the table or the caller says it."""
     name = columns.part.name
-    said: list[Any] = [columns.part.metadata().get("higher")]
+    said: list[Any] = [columns.part.stated.get("higher")]
     if "higher" in columns.names:
         texts = columns.texts("higher", "it says 'bonafide' or 'spoof'", empty_is_missing=True)
         if texts.values and texts.missing is not None:

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from spoofspan.base.columns import Flags, kept_offsets, offsets_of
 from spoofspan.base.errors import Problems
 from spoofspan.base.times import Int64
-from spoofspan.formats.tables.table_columns import PartColumns, Texts
+from spoofspan.formats.tables.corpus_tables import Texts
+from spoofspan.formats.tables.table_columns import PartColumns
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,14 @@ import numpy as np
 
 from spoofspan.base.errors import Problems, UsageError
 from spoofspan.data.references import References
-from spoofspan.formats import arrow as pa
+from spoofspan.formats.fields import plain_columns
 from spoofspan.formats.identify import naming_misplaced
-from spoofspan.formats.line_blocks import plain_table
 from spoofspan.formats.sources import Source, Where, sources
-from spoofspan.formats.tables.table_columns import Part, flat
+from spoofspan.formats.tables.corpus_tables import Numbers, Part, Table, Texts
 from spoofspan.formats.text.lines import lines_of, plain_number
 from spoofspan.formats.text.rows import time_text
 
-LINES_PER_PIECE = 1 << 17
+LINES_PER_PIECE = 1 << 15
 REMEDY = "correct the file of durations"
 
 
@@ -62,13 +61,14 @@ def read_durations(where: Where | Mapping[str, float] | References) -> dict[str,
 
 def _quickly(source: Source) -> dict[str, float] | None:
     """Read all lines at once; None if anything at all is unusual."""
-    table = plain_table(source, (2,), {0: pa.string(), 1: pa.float64()})
-    if table is None:
+    columns = plain_columns(source, (2,), texts=(0,), numbers=(1,))
+    if columns is None:
         return None
-    ids, seconds = table.column("0").to_pylist(), flat(table.column("1"))
-    found = dict(zip(ids, seconds.tolist(), strict=True))
-    fine = ((seconds > 0) & (seconds < np.inf)).all() and len(found) == seconds.size and "" not in found
-    return found if found and fine else None
+    seconds = columns.numbers[1]
+    if len(columns.texts[0].texts) < seconds.size or not ((seconds > 0) & (seconds < np.inf)).all():
+        return None
+    found = dict(zip(columns.texts[0].texts, seconds.tolist(), strict=True))
+    return found if len(found) == seconds.size else None
 
 
 def stream_durations(where: Where | Mapping[str, float] | References) -> Iterator[Part]:
@@ -87,7 +87,7 @@ def stream_durations(where: Where | Mapping[str, float] | References) -> Iterato
 
 
 def _part(name: str, utterances: Iterable[str], seconds: Iterable[float]) -> Part:
-    return Part(pa.table({"utterance": pa.array(list(utterances), pa.string()), "seconds": list(seconds)}), name)
+    return Part(Table.of({"utterance": Texts.of(utterances), "seconds": Numbers(np.array(list(seconds)))}), name)
 
 
 def _lines(found: Sequence[Source], problems: Problems) -> Iterator[tuple[str, str, float]]:

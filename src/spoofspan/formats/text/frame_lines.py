@@ -30,17 +30,19 @@ from typing import Any
 
 import numpy as np
 
-from spoofspan.base.columns import offsets_of
+from spoofspan.base.columns import offsets_of, utterance_of_rows
 from spoofspan.base.errors import DataError, Problems, UsageError
+from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Higher, Scores
+from spoofspan.formats.fields import fields_of_lines, line_blocks
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.tables.arrow_tables import table_from_scores
-from spoofspan.formats.tables.table_columns import Part
-from spoofspan.formats.text.frame_blocks import Frames, IrregularError, read_regular, regular_pieces
+from spoofspan.formats.tables.corpus_tables import Part, table_from_scores
 from spoofspan.formats.text.lines import check_word, first_lines, is_header, is_number, lines_of, score_of, wrong_width
 
 FRAME = re.compile(r"\d{1,15}", re.ASCII)
+BLOCK_BYTES = 1 << 20
+LINES_PER_PIECE = 1 << 16
 HOP_IN_NAME = re.compile(r"unit(?P<s>\d+\.?\d*)\.score|_(?P<ms>\d+\.?\d*)ms\.\w+", re.ASCII)
 
 
@@ -165,6 +167,125 @@ def hop_in_name(name: str) -> float | None:
     """
     match = HOP_IN_NAME.search(name)
     return None if match is None else float(match["s"]) if match["s"] else float(match["ms"]) / 1000
+
+
+# ---------------------------------------------------------------- blocks of lines
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Utterances one after the other: how many frames each has, and the score of every frame."""
+
+    ids: list[str]
+    counts: list[int]
+    values: Float64
+
+
+@dataclass(frozen=True)
+class _Lines(Frames):
+    """Lines as they stand in a file: runs of lines with one id, and the frame and score of every line."""
+
+    frames: Int64
+
+
+class IrregularError(Exception):
+    """Something, somewhere in a file, is not as it should be."""
+
+
+def read_regular(source: Source, widths: Sequence[int], column: int) -> Frames | None:
+    """Read one column of a file whose lines have one of these widths; None if anything at all is irregular."""
+    ids: list[str] = []
+    counts: list[int] = []
+    # filled in place, which touches half as much new memory as joining the pieces at the end
+    values = np.empty(_expected_lines(source))
+    done = 0
+    try:
+        for piece in regular_pieces(source, widths, column):
+            ids += piece.ids
+            counts += piece.counts
+            if done + piece.values.size > values.size:
+                values = np.concatenate((values[:done], np.empty(done // 2 + piece.values.size)))
+            values[done : done + piece.values.size] = piece.values
+            done += piece.values.size
+    except IrregularError:
+        return None
+    if not ids or len(set(ids)) != len(ids):
+        return None
+    return Frames(ids, counts, values[:done])
+
+
+def _expected_lines(source: Source) -> int:
+    """About how many lines a file has, as far as its first ones tell."""
+    if not source.size or not source.head or source.is_packed:
+        return LINES_PER_PIECE
+    return source.size * (source.head.count(b"\n") + 1) // len(source.head) * 11 // 10
+
+
+def regular_pieces(source: Source, widths: Sequence[int], column: int) -> Iterator[Frames]:
+    """Yield whole utterances, some blocks at a time; raise IrregularError at the first thing that is irregular."""
+    first = next(iter(first_lines(source.head)), "")
+    separator = "\t" if "\t" in first else None
+    width = len(first.split(separator))
+    if width not in widths:
+        raise IrregularError
+    pending: list[_Lines] = []
+    for block in line_blocks(source, BLOCK_BYTES):
+        pending.append(_lines(block, width, column, separator))
+        several = pending[0].ids[0] != pending[-1].ids[-1]
+        if several and sum(lines.values.size for lines in pending) >= LINES_PER_PIECE:
+            lines = _joined(pending)
+            rows = lines.values.size - lines.counts[-1]  # the last utterance may go on
+            pending = [_Lines(lines.ids[-1:], lines.counts[-1:], lines.values[rows:], lines.frames[rows:])]
+            yield _sorted(_Lines(lines.ids[:-1], lines.counts[:-1], lines.values[:rows], lines.frames[:rows]))
+    if pending:
+        yield _sorted(_joined(pending))
+
+
+def _lines(block: bytes, width: int, column: int, separator: str | None) -> _Lines:
+    fields = None if separator is None and b"\t" in block else fields_of_lines(block, width, separator)
+    if fields is None:
+        raise IrregularError
+    frames, values = fields.integers(1), fields.numbers(column)
+    if frames is None or values is None or np.isnan(values.min()):
+        raise IrregularError
+    try:
+        ids, counts = fields.runs(0)
+    except UnicodeDecodeError:
+        raise IrregularError from None
+    # line by line the ids must come out the same: without tabs they have no white space of any kind
+    if not all(ids) or [one.strip() if separator else "".join(one.split()) for one in ids] != ids:
+        raise IrregularError
+    return _Lines(ids, counts.tolist(), values, frames)
+
+
+def _joined(pieces: Sequence[_Lines]) -> _Lines:
+    """Lines that follow each other; an utterance may go on from one piece to the next."""
+    ids, counts = list(pieces[0].ids), list(pieces[0].counts)
+    for piece in pieces[1:]:
+        goes_on = piece.ids[0] == ids[-1]
+        counts[-1] += piece.counts[0] * goes_on
+        ids += piece.ids[goes_on:]
+        counts += piece.counts[goes_on:]
+    values, frames = (np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("values", "frames"))
+    return _Lines(ids, counts, values, frames)
+
+
+def _sorted(lines: _Lines) -> Frames:
+    """Sort the frames of each utterance, which must then be 0, 1, 2, ..."""
+    if len(set(lines.ids)) != len(lines.ids):
+        raise IrregularError
+    offsets = offsets_of(lines.counts)
+    utterance = utterance_of_rows(offsets)
+    expected = np.arange(lines.frames.size) - offsets[utterance]
+    if np.array_equal(lines.frames, expected):
+        return lines
+    order = np.lexsort((lines.frames, utterance))
+    if not np.array_equal(lines.frames[order], expected):
+        raise IrregularError
+    return Frames(lines.ids, lines.counts, lines.values[order])
+
+
+# ---------------------------------------------------------------- line by line
 
 
 def _line_by_line(source: Source, layout: Layout, column: int, *, keep: bool = True) -> Frames:

@@ -43,6 +43,8 @@ class _Decision:
 class DecisionRows(RangeRows):
     """Collects ranges as decisions."""
 
+    durations: Mapping[str, float] | None = None  # those given by the user
+
     def decide(self, options: ReadOptions, durations: Mapping[str, float] | None, file: str) -> Scores:
         """Make Scores of the decisions; ``durations`` (seconds) help to notice milliseconds."""
         self.problems.raise_if_any("correct the file")
@@ -102,6 +104,7 @@ def _read(note_ranges: NoteRanges, sources: Sequence[Source], options: ReadOptio
         if getattr(options, name) is not None:
             raise UsageError(f"{sources[0].name}: hard decisions have no {name}; leave {name}= (--{name}) out")
     rows = DecisionRows()
+    rows.durations = options.durations
     return rows.decide(options, note_ranges(rows, sources) or options.durations, sources[0].name)
 
 

@@ -15,9 +15,10 @@ from functools import partial
 from typing import Any
 
 from spoofspan.base.documents import TooComplexError, parse_json
-from spoofspan.base.errors import DataError
+from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.times import duration_ns
 from spoofspan.data.references import SPOOF, References
-from spoofspan.formats.arrays.npz import read_scores
+from spoofspan.formats.arrays.npz import read_scores, references_from_arrays
 from spoofspan.formats.format import Format, ReadOptions, text_of
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.hypotheses import decisions_format
@@ -60,7 +61,8 @@ def is_object_of_lists(head: bytes, numbers: int) -> bool:
     """Whether it begins as a JSON object of lists of rows of ``numbers`` numbers each."""
     text = _beginning(head)
     rows = rf'"\s*:\s*\[\s*\[{",".join([NUMBER] * numbers)}\]'
-    return re.match(r'\s*\{\s*"', text) is not None and re.search(rows, text) is not None
+    opening = r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\['
+    return re.match(opening, text) is not None and re.search(rows, text) is not None
 
 
 def _beginning(head: bytes) -> str:
@@ -81,7 +83,7 @@ def json_periods(ranges: Sequence[WrittenRange]) -> str:
 
 # ---------------------------------------------------------------- scores
 
-SCORES_SHAPE = "{utterance: [score, ...]}"
+SCORES_SHAPE = "{utterance: [score, ...]} or, with --column, {utterance: [[score, score], ...]}"
 LIST = re.compile(rf'\s*\{{\s*"((?:[^"\\]|\\.)*)"\s*:\s*\[{NUMBER}[,\]]')
 # an object a line may begin with its list of scores
 COLUMNS = ("scores", "score")
@@ -89,8 +91,18 @@ COLUMNS = ("scores", "score")
 
 def recognises_scores(head: bytes) -> bool:
     """Whether it is a JSON object whose first value is a list of numbers."""
+    if is_object_of_lists(head, 2):
+        return not _lists_ranges(head)
     found = LIST.match(_beginning(head))
     return found is not None and found[1] not in COLUMNS
+
+
+def _lists_ranges(head: bytes) -> bool:
+    """Whether the pairs of the first list can be ranges in their order, and not two scores for each frame."""
+    found = re.search(r'"\s*:\s*\[\s*(\[.*?\])\s*(?:\]|$)', _beginning(head), re.DOTALL)
+    pairs = re.findall(rf"\[({NUMBER}),({NUMBER})\]", found[1]) if found is not None else []
+    edges = [float(edge) for pair in pairs for edge in pair]
+    return edges == sorted(edges) and min(edges, default=0) >= 0
 
 
 def _arrays(source: Source) -> dict[str, Any]:
@@ -112,6 +124,47 @@ SCORES = Format(
 )
 
 
+# ---------------------------------------------------------------- labels
+
+LABELS_SHAPE = "{utterance: [label, ...]}"
+LABEL = r'\s*(?:[01]|"[A-Za-z_-]+")\s*'
+LABEL_LIST = re.compile(rf'\s*\{{\s*"(?:[^"\\]|\\.)*"\s*:\s*\[{LABEL}(?:,{LABEL})*(?:\]|,?\s*$)')
+
+
+def recognises_labels(head: bytes) -> bool:
+    """Whether it is a JSON object whose first value is a list of 0 and 1, or of words."""
+    return LABEL_LIST.match(_beginning(head)) is not None
+
+
+def read_labels(sources: Sequence[Source], options: ReadOptions) -> References:
+    """Read labels, one per segment of the hop."""
+    if options.hop is None or duration_ns(options.hop, "hop") <= 0:
+        raise UsageError(f"{sources[0].name}: labels in JSON state no resolution; give it in seconds with hop=")
+    hop = options.hop
+    return references_from_arrays(((source, hop, _labels(source)) for source in sources), options)
+
+
+def _labels(source: Source) -> dict[str, Any]:
+    """The lists of a file, with 0 and 1 as whole numbers."""
+    found = _arrays(source)
+    for utterance, listed in found.items():
+        if not isinstance(listed, list):
+            raise DataError(f"{source.name}: {utterance!r} has no list of labels; expected {LABELS_SHAPE}")
+        found[utterance] = [int(one) if one in (0.0, 1.0) else one for one in listed]
+    return found
+
+
+LABELS = Format(
+    "json-labels",
+    f"JSON {LABELS_SHAPE}, one per segment from 0 (bonafide and spoof, or 0 and 1 with --spoof-label)",
+    read_labels,
+    recognises_labels,
+    suffixes=(".json",),
+    needs=("hop",),
+    takes=("spoof_label",),
+)
+
+
 # ---------------------------------------------------------------- ranges
 
 RANGES_SHAPE = "{file: [[start, end], ...]}"
@@ -119,7 +172,9 @@ RANGES_SHAPE = "{file: [[start, end], ...]}"
 
 def recognises_ranges(head: bytes) -> bool:
     """Whether it is a JSON object of lists of pairs."""
-    return is_object_of_lists(head, 2)
+    if not _lists_ranges(head):
+        return False
+    return is_object_of_lists(head, 2) and b"real_or_fake" not in head  # which language models write
 
 
 def note_ranges(rows: RangeRows, sources: Sequence[Source]) -> Mapping[str, float] | None:

@@ -8,6 +8,7 @@ segment-list   ``<utt> <dur s> <bonafide|spoof> (<start>-<end>-<bonafide|spoof>)
                                                                                       partialspoof-metrics
 vad            ``<start s> <end s> <0 spoof, 1 bona fide, 2 non-speech>``             PartialSpoof, ``<utt>.vad``
 audacity       ``<start s> TAB <end s> TAB <label>``, words or attacks as in RTTM     Audacity tracks, ``<utt>.txt``
+lab            ``<start s> <end s> <label>``, words or attacks as in RTTM             HTK, mir_eval, ``<utt>.lab``
 =============  =====================================================================  ==================================
 
 A ``-`` also is a sign of a number or of its exponent: ``1e-05-0.5-spoof`` is a range from 0.00001 s to 0.5 s. HAD and
@@ -185,8 +186,9 @@ def recognises_segments(head: bytes) -> bool:
         fields = line.split()
         if len(fields) < 3 or fields[2] not in SEGMENT_LINES.labels or not is_finite(fields[1]):
             return False
-        # Three fields of which two are numbers could be a label track.
-        return not is_finite(fields[0]) if len(fields) == 3 else RANGE.fullmatch(fields[3]) is not None
+        # Three fields of which two are numbers could be a label track, and no utterance lasts less than nothing.
+        whole = not is_finite(fields[0]) and float(fields[1]) > 0
+        return whole if len(fields) == 3 else RANGE.fullmatch(fields[3]) is not None
 
     return mostly(head, fits)
 
@@ -280,6 +282,7 @@ class Track:
             fields = line.split(self.separator)
             return (
                 len(fields) == 3
+                and (self.separator is not None or "\t" not in line or bool(self.digits))
                 and is_finite(fields[0])
                 and is_finite(fields[1])
                 and (fields[2] in self.digits if self.digits else label_and_kind(fields[2].strip())[0] is not None)
@@ -353,6 +356,23 @@ TRACK_LINES = Track(
     label=word_of,
     comment="\\",  # frequencies of a spectral selection
     may_be_empty=True,
+)
+LAB_LINES = Track(
+    name="a .lab file",
+    suffix=".lab",
+    separator=None,
+    width="'<start> <end> <label>' has 3 fields",
+    digits={},
+    label=word_of,
+)
+LAB = Format(
+    "lab",
+    "<start s> <end s> <label>, a file <utt>.lab per utterance: HTK, mir_eval",
+    LAB_LINES.read,
+    LAB_LINES.recognises,
+    LAB_LINES.write,
+    suffixes=(LAB_LINES.suffix,),
+    write_files=LAB_LINES.write_files,
 )
 VAD = Format(
     "vad",

@@ -6,6 +6,7 @@ and messages. To recognise a format, :func:`first_lines` and :func:`mostly` look
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -61,38 +62,19 @@ def lines_of(
 
 
 def fields_of(text: str, separator: str | None, place: str) -> list[str]:
-    """Cut a line at separators, or at white space; a line that would take far more memory than its text is refused."""
+    """Cut a line at separators that are not in quotes, or at white space.
+
+    A line that would take far more memory than its text is refused.
+    """
+    if separator is not None and '"' in text:
+        try:
+            return [field.strip() for field in next(csv.reader([text], delimiter=separator))]
+        except csv.Error as error:
+            raise DataError(f"{place}: {error}; correct the file") from None
     fields = text.split(separator, MOST_FIELDS)
     if len(fields) > MOST_FIELDS:
         raise DataError(f"{place}: the line has more than {MOST_FIELDS:,} fields; is this a text file?")
     return fields if separator is None else [field.strip() for field in fields]
-
-
-def columns_of(
-    source: Source, names: Sequence[str], problems: Problems, rename: Callable[[str], str] = str
-) -> Iterator[tuple[str, list[str]]]:
-    """Yield the place and the named columns of every line of a table with a header; others are allowed.
-
-    Fields stand between tabs, else commas, else white space, as in the header. ``rename`` maps the header's names.
-    """
-    header: list[str] = []
-    separator = separator_of("".join(first_lines(source.head)[:1]))
-    between = {"\t": "tabs", ",": "commas"}.get(str(separator), "spaces")
-    for line in lines_of([source], separator):
-        if not header:
-            header = [rename(name) for name in line.fields]
-            if any(header.count(name) != 1 for name in names):
-                wanted = " and ".join(map(repr, names))
-                problems.add(f"{line.place}: the header must have {wanted}, tabs between them")
-                return
-        elif len(line.fields) != len(header):
-            problems.add(
-                wrong_width(line.place, line.fields, f"the {len(header)} of the header, {between} between them")
-            )
-        else:
-            yield line.place, [line.fields[header.index(name)] for name in names]
-        if problems.full:
-            return
 
 
 # ---------------------------------------------------------------- fields
@@ -104,7 +86,8 @@ def plain_number(text: str) -> float | None:
     >>> plain_number("1e-05"), plain_number("0,5"), plain_number("1_000")
     (1e-05, None, None)
     """
-    return float(text) if is_number(text.strip()) else None
+    text = text.strip()  # of more kinds of white space than float
+    return float(text) if is_number(text) else None
 
 
 def is_number(text: str) -> bool:
@@ -166,16 +149,6 @@ def first_lines(head: bytes) -> list[str]:
     """Return the first lines that are not blank, for recognising a format; none if it is no text."""
     lines = (line.rstrip("\r") for line in text_of(head).split("\n"))
     return list(islice((line for line in lines if line.strip()), SCORE_LINES_LOOKED_AT))
-
-
-def header_of(head: bytes) -> list[str]:
-    """The names in the first line of a table with tabs, commas or white space; none if it is no text."""
-    return [name.strip() for line in first_lines(head)[:1] for name in line.split(separator_of(line))]
-
-
-def separator_of(header: str) -> str | None:
-    """The separator of a table, given its header: a tab, else a comma, else white space (None)."""
-    return next((one for one in ("\t", ",") if one in header), None)
 
 
 def mostly(head: bytes, fits: Callable[[str], bool]) -> bool:

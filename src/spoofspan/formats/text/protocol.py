@@ -1,43 +1,51 @@
-"""What is known of whole utterances: protocols, keys, and tables of metadata.
+"""Facts about whole utterances: protocols, keys, and tables of metadata.
 
 ========  ==============================================================  ==========================================
 file      line                                                            whose
 ========  ==============================================================  ==========================================
 protocol  ``<spk> <utt> - <attack or - or CON> <spoof or bonafide>``      ASVspoof, PartialSpoof
 keys      ``filename TAB cm-label`` under a header, and other columns     ASVspoof 5 (tabs, commas or spaces)
-table     a column ``utterance`` (or ``filename``) and others             any: CSV, TSV, Parquet
+table     a column of ids or files, and others                            any: CSV, TSV, JSON Lines, Parquet
+lines     other keys without a header                                     :data:`.utterance_tables.KEY_FORMS`
+scores    those that have labels beside them are their own key            :data:`.utterance_tables.SCORE_FORMS`
 ========  ==============================================================  ==========================================
 
-Labels, attacks and speakers: what breakdowns and clusters are made of. Not ranges. The third field of a protocol (an
-environment in the physical access protocols) is skipped. Columns are found by the names of ASVspoof 5's full key too:
-``attack`` is ``attack_anon`` there. A key of trials (:mod:`.trials`) has a value for each trial.
+Labels, attacks and speakers: what breakdowns and clusters are made of. Not ranges. The third field of a protocol is an
+environment in the physical access protocols. A key of trials (:mod:`.trials`) has a value for each trial. Bona fide
+utterances have no attack, which keys write as ``-``, ``bonafide`` or ``A00``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name, refuse
+from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name
 from spoofspan.data.protocol import Protocol
 from spoofspan.data.utterance_scores import TRIALS
-from spoofspan.formats import arrow as pa
-from spoofspan.formats.line_blocks import native_buffer
+from spoofspan.formats.column_names import UTTERANCE
+from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.sources import Source, Where, sources
-from spoofspan.formats.tables.containers import arrow_errors
-from spoofspan.formats.text.lines import columns_of, first_lines, header_of, lines_of, separator_of
-from spoofspan.formats.text.trials import (
-    column_name,
-    names_of,
-    read_trial_texts,
-    read_trials,
-    recognises_trials,
-    trial_columns,
+from spoofspan.formats.text.trials import read_trial_texts, read_trials
+from spoofspan.formats.text.utterance_tables import (
+    ATTACK,
+    CLASS_WORDS,
+    FORMS,
+    LABEL,
+    NO_ATTACK,
+    SPEAKER,
+    TRIAL_LABEL,
+    Layout,
+    form_layout,
+    header_layout,
+    layout_of,
+    rows_of,
 )
 
-CLASSES = ("bonafide", "spoof")
-NAME, LABEL = "filename", "cm-label"
-SPEAKER = "speaker"
-PROTOCOL_COLUMNS = (SPEAKER, "attack", "label")
+PROTOCOL = form_layout(FORMS["protocol"])
+LABELS = (LABEL, "label", "digit")  # columns of labels of whole utterances, the surest first
+OF_TIME = {"start", "end", "frame", "labels", "segments", "duration"}
+MISSING = "-"
+CLUSTER = "speaker"  # what a bootstrap draws by default
 
 
 def read_protocol(where: Where | Sequence[Where]) -> Protocol:
@@ -46,7 +54,7 @@ def read_protocol(where: Where | Sequence[Where]) -> Protocol:
     Parameters
     ----------
     where
-        A protocol of PartialSpoof or ASVspoof, or several.
+        A protocol of PartialSpoof or ASVspoof, another key with speakers and labels, or several.
 
     Returns
     -------
@@ -63,23 +71,22 @@ def read_protocol(where: Where | Sequence[Where]) -> Protocol:
     rows: dict[str, tuple[str, str | None, str]] = {}
     problems = Problems()
     found = sources(where)
-    for line in lines_of(found):
-        width = len(line.fields)
-        if width != 5:
-            problems.add(
-                f"{line.place}: '<spk> <utt> - <attack> <label>' has 5 fields, this line has {width}{line.hint}"
-            )
-            continue
-        speaker, utterance, _, attack, label = line.fields
-        place = f"{line.place}: utterance {utterance!r}"
-        if label not in CLASSES:
-            problems.add(f"{line.place}: {_wrong_label(utterance, label)}{line.hint}")
-        elif label == "bonafide" and attack != "-":
-            problems.add(f"{place}: it is called bonafide, but has the attack {attack!r}")
-        elif utterance in rows:
-            problems.add(f"{place} is listed a second time; keep one of the two")
-        else:
-            rows[utterance] = (speaker, None if attack == "-" else attack, label)
+    for source in found:
+        layout = layout_of(source)
+        if layout is None or not {SPEAKER, ATTACK} <= set(layout.names) or _label_column(layout) is None:
+            layout = PROTOCOL
+        wanted = (SPEAKER, UTTERANCE, ATTACK, _label_column(layout) or LABEL)
+        for place, (speaker, utterance, attack, word) in rows_of(source, layout, wanted, problems):
+            label = CLASS_WORDS.get(word.lower())
+            named = None if attack in NO_ATTACK else attack
+            if label is None:
+                problems.add(f"{place}: {_wrong_label(utterance, word)}")
+            elif label == "bonafide" and named is not None:
+                problems.add(f"{place}: utterance {utterance!r}: it is called bonafide, but has the attack {attack!r}")
+            elif utterance in rows:
+                problems.add(f"{place}: utterance {utterance!r} is listed a second time; keep one of the two")
+            else:
+                rows[utterance] = (speaker, named, label)
     problems.raise_if_any("correct the protocol")
     if not rows:
         raise DataError(f"{found[0].name}: there is no utterance in the protocol; it is empty")
@@ -92,7 +99,7 @@ def protocol_lines(protocol: Protocol) -> Iterator[bytes]:
     for utterance, speaker, attack, label in zip(
         protocol.utterance, protocol.speaker, protocol.attack, protocol.label, strict=True
     ):
-        yield f"{speaker} {utterance} - {attack or '-'} {label}\n".encode()
+        yield f"{speaker} {utterance} - {attack or MISSING} {label}\n".encode()
 
 
 # ---------------------------------------------------------------- metadata
@@ -104,7 +111,7 @@ def read_metadata(where: Where | Sequence[Where], column: str) -> Mapping[str, s
     Parameters
     ----------
     where
-        A table with a column ``utterance``, or a protocol.
+        A table with a column of utterances, a protocol or another key.
     column
         The name of the column.
 
@@ -125,101 +132,97 @@ def read_metadata(where: Where | Sequence[Where], column: str) -> Mapping[str, s
         raise UsageError(f"{found[0].name}: metadata are one file, not {len(found)}")
     source = found[0]
     source.hold()  # other columns may be asked for
-    if recognises_trials(source.head):
-        names = trial_columns(source.head)
-        if column_name(column) not in names:
-            raise NoColumnError(f"{source.name}: no column {column!r}: {nearest_name(column, names)}")
-        return read_trial_texts(source, column)
-    if source.head.startswith(b"PAR1") or b"utterance" in source.head.split(b"\n", 1)[0] or _has_names(source.head):
-        return _from_table(source, column)
-    if column not in PROTOCOL_COLUMNS:
-        raise UsageError(f"{source.name}: no column {column!r} in a protocol: {nearest_name(column, PROTOCOL_COLUMNS)}")
-    protocol = read_protocol(source)
-    return {utt: value or "-" for utt, value in zip(protocol.utterance, getattr(protocol, column), strict=True)}
+    layout = layout_of(source) or PROTOCOL
+    if column == "label" and layout.position(column) is None:
+        column = _label_column(layout) or column
+    if layout.position(UTTERANCE) is None:
+        raise NoColumnError(f"{source.name}: no column 'utterance': {nearest_name(UTTERANCE, list(layout.written))}")
+    if layout.position(column) is None:
+        names = [name for name in layout.written if name != UTTERANCE]
+        raise NoColumnError(f"{source.name}: no column {column!r}: {nearest_name(column, names)}")
+    if TRIAL_LABEL in layout.names:
+        return read_trial_texts(source, layout, column)
+    if layout.form is PROTOCOL.form:
+        read_protocol(source)  # says what is wrong with it
+    return _read_column(source, layout, column)
 
 
-def read_clusters(where: Where | Sequence[Where] | None, column: str | None) -> tuple[str, Mapping[str, str]] | None:
-    """What a bootstrap draws, with its name; None: utterances.
+def _label_column(layout: Layout) -> str | None:
+    return next((name for name in LABELS if name in layout.names), None)
 
-    Without a ``column`` that is speakers, if the metadata know them.
+
+def _read_column(source: Source, layout: Layout, column: str) -> dict[str, str]:
+    """The values of a column, of which an utterance has one; bona fide utterances have no attack."""
+    problems = Problems()
+    known: dict[str, str] = {}
+    label = _label_column(layout) if column == ATTACK else None
+    wanted = (UTTERANCE, column) if label is None else (UTTERANCE, column, label)
+    for place, (utterance, value, *labelled) in rows_of(source, layout, wanted, problems):
+        if not utterance or not value:
+            problems.add(f"{place}: {'utterance' if not utterance else column} is missing")
+            continue
+        if column == ATTACK and value in NO_ATTACK and "spoof" not in labelled:
+            value = MISSING
+        if known.setdefault(utterance, value) != value:
+            problems.add(f"{place}: utterance {utterance!r} has two values of {column}; keep one")
+    problems.raise_if_any("correct the file")
+    return known
+
+
+def read_clusters(where: Where | Sequence[Where] | None, columns: Sequence[str] | None) -> dict[str, Mapping[str, str]]:
+    """Read the factors that intervals leave out, by name; none: utterances.
+
+    ``columns`` are names, or several with commas between them. Without them, that is speakers, if the metadata know
+    them.
     """
-    if column == "utterance" or (column is None and where is None):
-        return None
+    names = [name.strip() for one in columns or () for name in one.split(",")]
+    if names == [UTTERANCE] or (not names and where is None):
+        return {}
+    if UTTERANCE in names or "" in names or len({*names}) < len(names):
+        raise UsageError(
+            f"--cluster {','.join(names)}: name different columns of the metadata, such as speaker,attack, or only "
+            "utterance"
+        )
     if where is None:
-        raise UsageError(f"the {column} of every utterance is not known; give metadata (--metadata FILE)")
+        raise UsageError(f"the {names[0]} of every utterance is not known; give metadata (--metadata FILE)")
     try:
-        return column or SPEAKER, read_metadata(where, column or SPEAKER)
+        return {name: read_metadata(where, name) for name in names or [CLUSTER]}
     except NoColumnError:
-        if column is not None:
+        if names:
             raise
-        return None
+        return {}
 
 
 class NoColumnError(UsageError):
     """Metadata without the column asked for."""
 
 
-def _from_table(source: Source, column: str) -> Mapping[str, str]:
-    def unreadable(error: Exception) -> DataError:
-        return DataError(f"{source.name}: cannot be read as a table ({error}); correct the file")
-
-    with arrow_errors(unreadable):
-        is_parquet = source.head.startswith(b"PAR1")
-        content = pa.BufferReader(native_buffer([source.document() if is_parquet else source.text()]))
-        if is_parquet:
-            table = pa.parquet.read_table(content)
-        else:
-            between = separator_of(source.head.split(b"\n", 1)[0].decode(errors="replace")) or " "
-            table = pa.csv.read_csv(content, parse_options=pa.csv.ParseOptions(delimiter=between))
-    of_ids = _column_of(table.column_names, "utterance" if "utterance" in table.column_names else NAME, "utterance")
-    column = _column_of(table.column_names, column)
-    for name in (of_ids, column):
-        if name not in table.column_names:
-            raise NoColumnError(f"{source.name}: no column {name!r}: {nearest_name(name, table.column_names)}")
-    ids, values = table.column(of_ids).to_pylist(), table.column(column).to_pylist()
-    known: dict[str, str] = {}
-    for row, (utterance, value) in enumerate(zip(ids, values, strict=True), 1):
-        if utterance is None or value is None:
-            raise DataError(f"{source.name}, row {row}: {'utterance' if utterance is None else column} is missing")
-        if known.setdefault(str(utterance), str(value)) != str(value):
-            raise DataError(f"{source.name}, row {row}: utterance {utterance!r} has two values of {column}; keep one")
-    return known
-
-
-def _column_of(names: Sequence[str], wanted: str, otherwise: str | None = None) -> str:
-    """The column of this name, or of the same name in another spelling (``attack_anon``)."""
-    same = [name for name in names if column_name(name) == column_name(wanted)]
-    return wanted if wanted in names else same[0] if len(same) == 1 else otherwise or wanted
-
-
-def _has_names(head: bytes) -> bool:
-    """Whether a text begins with a header that names a column of recordings."""
-    return NAME in names_of(head)
-
-
 # ---------------------------------------------------------------- labels of whole utterances
 
 
 def recognises_utterance_labels(head: bytes) -> bool:
-    """Whether these are labels of whole utterances, and not ranges."""
-    lines = first_lines(head)
-    if not lines:
-        return False
-    names = set(names_of(head))
-    if {NAME, LABEL} <= names or recognises_trials(head):
-        return True
-    if {NAME, "label"} <= names and "utterance" in header_of(head):
-        return not {"start", "end"} & names
-    return all(len(fields) == 5 and fields[4] in CLASSES for fields in map(str.split, lines))
+    """Whether these are labels of whole utterances or of trials, and not ranges."""
+    layout = header_layout(head)
+    if layout is not None:
+        return has_only_labels(layout)
+    return any(form.fits(head) for form in FORMS.values() if {*LABELS, TRIAL_LABEL}.intersection(form.names))
 
 
-def read_utterance_labels(where: Where) -> Mapping[str, str]:
+def has_only_labels(layout: Layout) -> bool:
+    """Whether a table has labels, and no times."""
+    return bool({*LABELS, TRIAL_LABEL}.intersection(layout.names)) and not OF_TIME.intersection(layout.names)
+
+
+def read_utterance_labels(where: Where, spoof_label: int | None = None) -> Mapping[str, str]:
     r"""Read the label of each utterance, or what each trial of a key is.
 
     Parameters
     ----------
     where
-        A protocol, a key of ASVspoof 5, a key of trials, or a table with the columns ``utterance`` and ``label``.
+        A protocol, a key of ASVspoof 5, a key of trials, a table with the columns ``utterance`` and ``label``, or
+        scores that have labels beside them.
+    spoof_label
+        Which of the labels 0 and 1 means spoof, where labels are numbers.
 
     Returns
     -------
@@ -235,36 +238,36 @@ def read_utterance_labels(where: Where) -> Mapping[str, str]:
 
     """
     source = sources(where)[0]
-    if recognises_trials(source.head):
-        return read_trials(source)
-    if {NAME, LABEL} <= set(names_of(source.head)):
-        return _read_keys(source)
-    labels = read_metadata(source, "label")
+    source.hold()  # attacks and speakers may be asked for
+    layout = layout_of(source) or PROTOCOL
+    if TRIAL_LABEL in layout.names:
+        return read_trials(source, layout)
+    if layout.form is PROTOCOL.form:
+        protocol = read_protocol(source)
+        return dict(zip(protocol.utterance, protocol.label, strict=True))
+    column = _label_column(layout) or "label"
+    problems, labels, places = Problems(), dict[str, str](), dict[str, str]()
+    for place, (utterance, label) in rows_of(source, layout, (UTTERANCE, column), problems):
+        if places.setdefault(utterance, place) != place:
+            problems.add(f"{place}: utterance {utterance!r} is listed a second time; keep one of the two")
+        labels[utterance] = label
+    problems.raise_if_any("correct the keys")
+    if not labels:
+        raise DataError(f"{source.name}: there is no utterance in the file; it has a header only")
     if set(labels.values()) <= set(TRIALS) and "target" in labels.values():
         return labels
-    wrong = [utterance for utterance, label in labels.items() if label not in CLASSES]
-    refuse(wrong, lambda utt: f"{source.name}: {_wrong_label(utt, labels[utt])}", "correct the file")
-    if not labels:
-        raise DataError(f"{source.name}: there is no utterance in the file")
+    words = dict(CLASS_WORDS)
+    if not {"0", "1"}.isdisjoint(labels.values()):
+        # in logs of scores, 1 is bona fide
+        words |= ReadOptions(spoof_label=0 if column == "digit" else spoof_label).words_of_digits(source.name)
+    for utterance, label in labels.items():
+        if (word := words.get(label.lower())) is None:
+            problems.add(f"{places[utterance]}: {_wrong_label(utterance, label)}")
+        else:
+            labels[utterance] = word
+    problems.raise_if_any("correct the keys")
     return labels
 
 
 def _wrong_label(utterance: str, label: str) -> str:
     return f"utterance {utterance!r}: the label must be bonafide or spoof, not {label!r}"
-
-
-def _read_keys(source: Source) -> Mapping[str, str]:
-    """``filename TAB cm-label`` under a header; further columns are allowed."""
-    labels: dict[str, str] = {}
-    problems = Problems()
-    for place, (utterance, label) in columns_of(source, (NAME, LABEL), problems, column_name):
-        if label not in CLASSES:
-            problems.add(f"{place}: {_wrong_label(utterance, label)}")
-        elif utterance in labels:
-            problems.add(f"{place}: utterance {utterance!r} is listed a second time; keep one of the two")
-        else:
-            labels[utterance] = label
-    problems.raise_if_any("correct the keys")
-    if not labels:
-        raise DataError(f"{source.name}: there is no utterance in the file; it has a header only")
-    return labels

@@ -20,12 +20,10 @@ import numpy as np
 
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.data.references import LABELS, References
-from spoofspan.formats import arrow as pa
+from spoofspan.formats.fields import plain_columns
 from spoofspan.formats.format import Format, ReadOptions, text_of
-from spoofspan.formats.line_blocks import plain_table
 from spoofspan.formats.sources import Source, Where, sources
-from spoofspan.formats.tables.arrow_tables import table_from_references
-from spoofspan.formats.tables.table_columns import Part, encoded_texts, flat
+from spoofspan.formats.tables.corpus_tables import Part, Texts, table_from_references
 from spoofspan.formats.text.lines import Line, lines_of
 from spoofspan.formats.text.rows import (
     SUSPICIOUS_RATIO,
@@ -40,7 +38,7 @@ from spoofspan.formats.text.rows import (
 
 COMMENT = ";;"
 WIDTHS = (9, 10)
-LINES_PER_PIECE = 1 << 17
+LINES_PER_PIECE = 1 << 15
 
 
 def recognises(head: bytes) -> bool:
@@ -60,12 +58,11 @@ def read(found: Sequence[Source], options: ReadOptions) -> References:
 
 def _quickly(source: Source, options: ReadOptions) -> References | None:
     """Read a file as a table; None if anything at all is unusual, and has to be looked at line by line."""
-    word, number = pa.dictionary(pa.int32(), pa.string()), pa.float64()
-    table = plain_table(source, WIDTHS, {0: word, 1: word, 3: number, 4: number, 7: word})
-    if table is None:
+    columns = plain_columns(source, WIDTHS, texts=(0, 1, 7), numbers=(3, 4))
+    if columns is None:
         return None
-    mark, utterances, labels = (encoded_texts(table.column(name)) for name in ("0", "1", "7"))
-    starts, lengths = flat(table.column("3")), flat(table.column("4"))
+    mark, utterances, labels = (Texts.of(*columns.texts[at]) for at in (0, 1, 7))
+    starts, lengths = columns.numbers[3], columns.numbers[4]
     ends = starts + lengths
     times = np.concatenate((starts, lengths))
     meanings = [label_and_kind(label) for label in labels.values]

@@ -20,8 +20,9 @@ from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.labelled_ranges import utterance_named
-from spoofspan.formats.text.lines import columns_of, first_lines, header_of, score_of
+from spoofspan.formats.text.lines import first_lines, score_of
 from spoofspan.formats.text.rows import WORDS, RangeRows, label_and_kind
+from spoofspan.formats.text.utterance_tables import Layout, rows_of
 
 TIMES = ("onset", "offset")
 SUFFIX = ".tsv"
@@ -33,9 +34,13 @@ def recognises(head: bytes) -> bool:
     return tuple(names[:2]) == TIMES and len(names) > 2
 
 
+def _header(source: Source) -> list[str]:
+    return [name.strip() for name in first_lines(source.head)[0].split("\t")]
+
+
 def _column(source: Source, options: ReadOptions) -> tuple[str, Higher]:
     """The column of the scores, and what high ones mean."""
-    classes = header_of(source.head)[2:]
+    classes = _header(source)[2:]
     spoof = [name for name in classes if label_and_kind(name)[0] == SPOOF]
     name = options.column or (spoof or classes)[0]
     if name not in classes:
@@ -62,7 +67,8 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Scores:
             raise DataError(f"{source.name}: the first line must be onset, offset and classes, tabs between them")
         name, higher = _column(source, options)
         ranges = found.setdefault(utterance, [])
-        for place, (onset, offset, text) in columns_of(source, (*TIMES, name), rows.problems):
+        layout = Layout(_header(source), _header(source), "\t")
+        for place, (onset, offset, text) in rows_of(source, layout, (*TIMES, name), rows.problems):
             where = f"{place}: utterance {utterance!r}"
             times = rows.seconds(where, onset, "onset"), rows.seconds(where, offset, "offset")
             if not 0 <= times[0] <= times[1]:

@@ -1,56 +1,47 @@
-"""One utterance a line; and the trials of speaker verification that go with them.
+"""Scores of whole utterances; and the trials of speaker verification that go with them.
 
-=======================  ========================================  =====================================  ===========
-format                   line                                      whose                                  high scores
-=======================  ========================================  =====================================  ===========
-utt-score                ``<utt> <bona fide> <spoof>``             partialspoof-metrics, ``utt.score``    by column
-asvspoof5                ``<utt> <score> ...`` under a header      ASVspoof 5, ``filename TAB cm-score``  bona fide
-av-deepfake1m-detection  ``<file>;<score>``                        AV-Deepfake1M                          spoof
-sasv-trials              ``<spk> <utt> <score> <kind of trial>``   a-DCF, SASV (:mod:`.trials`)           target
-log-output               ``Output, <utt>, <label>, <score>, ...``  PartialSpoof, ``log_output_{set}``     bona fide
-=======================  ========================================  =====================================  ===========
+Lines without a header are of the forms that :mod:`.utterance_tables` lists. Tables with a header (text, JSON Lines,
+Parquet, Arrow) are read by the names of their columns; those of ASVspoof 5 state that high scores mean bona fide, and
+so does a name such as ``prob_fake``. Whatever states no polarity must be told it. Writers mirror the scores where the
+format's polarity is the other one.
 
-In ``utt-score`` the spoof column is read (high = spoof), with ``column="bonafide"`` the other one. ``log-output`` has
-six minima over the utterance, one for each resolution, then the score of the utterance branch, which is read unless
-``column`` names another (``20ms``, ``40ms``, ..., ``640ms``); other lines of the log are passed over. Writers mirror
-the scores where the format's polarity is the other one.
-
-A table under a header may have several columns of scores. Of ASVspoof 5's, measures of trials take ``sasv-score`` and
-others ``cm-score``; ``asv-score`` is that of a verification system. Several columns with other names are refused,
-unless ``column`` names one.
+A table or line may have several scores: ``column`` names the one to read. Of ASVspoof 5's columns, measures of trials
+take ``sasv-score`` and others ``cm-score``; ``asv-score`` is that of a verification system. In ``utt-score`` the spoof
+column is read (high = spoof), in ``log-output`` the score of the utterance branch, unless ``column`` names another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name
 from spoofspan.data.scores import Higher
 from spoofspan.data.utterance_scores import COMMON, COUNTERMEASURE, TRIALS, UtteranceScores, VerificationScores
+from spoofspan.formats.column_names import UTTERANCE, column_name, polarity_of, score_columns
 from spoofspan.formats.format import Format, ReadOptions, first_with_content
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text import trials
-from spoofspan.formats.text.lines import (
-    check_word,
-    columns_of,
-    first_lines,
-    is_header,
-    is_number,
-    lines_of,
-    score_of,
-    separator_of,
-    wrong_width,
+from spoofspan.formats.text.lines import check_word, first_lines, is_header, lines_of, score_of
+from spoofspan.formats.text.utterance_tables import (
+    SCORE_FORMS,
+    SPEAKER,
+    TRIAL_LABEL,
+    Form,
+    Layout,
+    cells,
+    form_layout,
+    header_layout,
+    layout_of,
+    rows_of,
+    seen_polarity,
 )
 
-CLASSES = {"bonafide": 1, "spoof": 2}
-NAME, SCORE = trials.NAME, COUNTERMEASURE
-KNOWN_SCORES = (COUNTERMEASURE, COMMON, trials.VERIFICATION)
+KNOWN_SCORES = (COUNTERMEASURE, COMMON, trials.VERIFICATION)  # of ASVspoof 5, where high is bona fide
 NOT_GIVEN = "-"  # ASVspoof 5: in the columns of a system that gives only one score
-LOG_MARK = "Output,"
-LOG_COLUMNS = {"20ms": 2, "40ms": 3, "80ms": 4, "160ms": 5, "320ms": 6, "640ms": 7, "utterance": 8}
-LOG_WIDTH = 10
+OF_TIME = {"start", "end", "frame", "scores", "hop"}  # columns of scores in time
 
 
 class UtteranceRows:
@@ -81,42 +72,145 @@ class UtteranceRows:
         return UtteranceScores(tuple(self._scores), np.array(list(self._scores.values())), higher)
 
 
-def _read_fields(
-    found: Sequence[Source], separator: str | None, width: int, line: str, column: int, higher: Higher, mark: str = ""
+def _higher(source: Source, layout: Layout, column: str, stated: Higher | None, options: ReadOptions) -> Higher:
+    """What high scores mean, as the format, the name of the column or the user says it."""
+    stated = stated or polarity_of(column)
+    if stated is not None:
+        return options.polarity(stated, f"the column {column!r}")
+    if options.higher is None:
+        seen = seen_polarity(source, layout, column)
+        raise UsageError(
+            f"{source.name}: nothing says what high values of its column {column!r} mean{seen}; give "
+            "higher='bonafide' or 'spoof'"
+        )
+    return options.higher
+
+
+def _read_column(
+    found: Sequence[Source], layout: Layout, column: str, stated: Higher | None, options: ReadOptions
 ) -> UtteranceScores:
-    """Read files of lines of ``width`` fields, the utterance first; with a ``mark``, only lines that begin with it."""
+    """Read one column of scores of utterances, or of trials if the table has their speakers."""
+    higher = _higher(first_with_content(found), layout, column, stated, options)
+    if is_of_trials(layout):
+        if len(found) != 1:
+            raise UsageError(f"scores of trials are one file, not {len(found)}; put them together")
+        ids, values = trials.read_trial_column(found[0], layout, column)
+        return UtteranceScores(tuple(ids), np.array(values), higher, of_trials=True)
     rows = UtteranceRows()
     for source in found:
-        for one in lines_of([source], separator):
-            if not one.text.startswith(mark):
-                continue
-            fields = one.fields[1:] if mark else one.fields
-            if len(fields) != width:
-                rows.problems.add(wrong_width(one.place, fields, line))
-            elif one.number == 1 and not mark and is_header(fields[1:]):
-                rows.problems.add(f"{one.place}: this looks like a header; remove it")
+        own = layout if layout.form is not None else layout_of(source, ()) or layout
+        for place, (utterance, text) in rows_of(source, own, (UTTERANCE, column), rows.problems):
+            if layout.form is not None and place.endswith(":1") and is_header([text]) and not layout.form.mark:
+                rows.problems.add(f"{place}: this looks like a header; remove it")
             else:
-                rows.add(one.place, fields[0], fields[column])
-            if rows.problems.full:
-                break
+                rows.add(place, utterance, text)
     return rows.build(found, higher)
 
 
-# ---------------------------------------------------------------- partialspoof-metrics
+def is_of_trials(layout: Layout) -> bool:
+    """Whether each row is a recording tried against a speaker, and not just a recording of one."""
+    return SPEAKER in layout.names and not {TRIAL_LABEL, *KNOWN_SCORES}.isdisjoint(layout.names)
 
 
-def recognises_utt_score(head: bytes) -> bool:
-    """Whether the first lines have an id that no other has, and two numbers, not all whole ones (frames)."""
-    lines = [line.split() for line in first_lines(head)]
-    if not lines or not all(len(fields) == 3 and all(map(is_number, fields[1:])) for fields in lines):
+# ---------------------------------------------------------------- lines without a header
+
+
+def read_form(form: Form, found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
+    """Read lines of a known form."""
+    names = form.score_names
+    if options.column is not None and column_name(options.column) not in names:
+        raise UsageError(f"no column {options.column!r} in {form.line}: {nearest_name(options.column, names)}")
+    if options.column is None and len(names) > 1 and form.higher is None and polarity_of(names[0]) is None:
+        raise UsageError(
+            f"{found[0].name}: a line has several scores, {form.line}; name the one to read, column={names[0]!r} "
+            f"(--column {names[0]}), and what high values of it mean, higher='bonafide' or 'spoof'"
+        )
+    column = names[0] if options.column is None else column_name(options.column)
+    return _read_column(found, form_layout(form), column, form.higher, options)
+
+
+def _about(form: Form) -> str:
+    said = {"bonafide": "high = bona fide", "spoof": "high = spoof", None: "polarity must be said"}
+    by_column = form.higher is None and polarity_of(form.score_names[0]) is not None
+    return f"{form.line}, {'polarity by column' if by_column else said[form.higher]}: {form.whose}"
+
+
+# ---------------------------------------------------------------- tables with a header
+
+
+def recognises_asvspoof5(head: bytes) -> bool:
+    """Whether the header names columns of ASVspoof 5."""
+    layout = header_layout(head)
+    return layout is not None and not set(layout.written).isdisjoint(KNOWN_SCORES)
+
+
+def recognises_table(head: bytes) -> bool:
+    """Whether the header names utterances and scores, and no times; what Parquet and Arrow hold stands elsewhere."""
+    if head.startswith((b"PAR1", b"ARROW1")):
+        return True
+    layout = header_layout(head)
+    if layout is None or OF_TIME.intersection(layout.names) or recognises_asvspoof5(head):
         return False
-    ids, firsts, _ = zip(*lines, strict=True)
-    return len(set(ids)) == len(ids) and not all(map(is_number, ids)) and not all(map(str.isdecimal, firsts))
+    return bool(_candidates(layout)) and not _has_lists(head, layout)
 
 
-def read_utt_score(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
-    """Read ``<utt> <bona fide> <spoof>``."""
-    return _read_fields(found, None, 3, "<utt> <bona fide> <spoof>", *options.class_column(CLASSES))
+def _candidates(layout: Layout) -> list[str]:
+    """The columns that may hold scores: by their names, or those of the two classes."""
+    return score_columns(layout.names) or [name for name in layout.names if name in ("bonafide", "spoof")]
+
+
+def _has_lists(head: bytes, layout: Layout) -> bool:
+    """Whether a cell of the first row is a list: scores of frames, not of utterances."""
+    lines = first_lines(head)[1:2]
+    return not layout.json and any(cell.startswith("[") for line in lines for cell in cells(line, layout.separator))
+
+
+def read_table(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
+    """Read a table with a header; of ASVspoof 5's, up to two scores of each trial."""
+    first = first_with_content(found)
+    layout = layout_of(first, ())
+    if layout is None:
+        if not first.head.strip():
+            return UtteranceRows().build(found, "bonafide")
+        layout = Layout([], [])
+    known = [name for name in layout.names if name in KNOWN_SCORES and name in layout.written]
+    candidates = known if known and options.column is None else _candidates(layout)
+    others = [name for name in _candidates(layout) if name not in KNOWN_SCORES]
+    if options.column is not None:
+        if layout.position(options.column) is None:
+            raise UsageError(
+                f"{first.name}: no column {options.column!r}: "
+                f"{nearest_name(options.column, candidates or layout.written or KNOWN_SCORES)}"
+            )
+        name = column_name(options.column)
+        return _read_column(found, layout, options.column, "bonafide" if name in known else None, options)
+    if (known and others) or (len(candidates) > 1 and not known):
+        raise UsageError(
+            f"{first.name}: it has several columns of scores, {', '.join(_candidates(layout))}; name the one "
+            "to read: column= (--column)"
+        )
+    if not candidates:
+        return _read_column(found, layout, COUNTERMEASURE, "bonafide", options)
+    if len(candidates) == 1:
+        return _read_column(found, layout, candidates[0], "bonafide" if known else None, options)
+    for source in found:
+        source.hold()
+    given = [name for name in (COUNTERMEASURE, COMMON) if name in candidates and _is_given(first, layout, name)]
+    if not given:
+        return _read_column(found, layout, candidates[0], "bonafide", options)
+    columns = {name: _read_column(found, layout, name, "bonafide", options) for name in given}
+    one = columns[given[0]]
+    values = {name: columns[name].values for name in given}
+    return UtteranceScores(one.utterances, one.values, one.higher, values, one.of_trials)
+
+
+def _is_given(source: Source, layout: Layout, column: str) -> bool:
+    """Whether a column has scores, and not the mark of a system without them."""
+    first = next(rows_of(source, layout, (column,), Problems()), None)
+    return first is None or first[1][0].strip() != NOT_GIVEN
+
+
+# ---------------------------------------------------------------- writing
 
 
 def write_utt_score(scores: UtteranceScores) -> Iterator[bytes]:
@@ -127,112 +221,15 @@ def write_utt_score(scores: UtteranceScores) -> Iterator[bytes]:
         yield f"{utterance} {a!r} {b!r}\n".encode()
 
 
-# ---------------------------------------------------------------- ASVspoof 5
-
-
-def recognises_asvspoof5(head: bytes) -> bool:
-    """Whether the header names columns of ASVspoof 5."""
-    names = set(trials.names_of(head))
-    return NAME in names and bool(names.intersection(KNOWN_SCORES))
-
-
-def read_asvspoof5(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
-    """Read ``filename TAB cm-score``, or other scores of trials; further columns are allowed."""
-    first = first_with_content(found)
-    names = trials.names_of(first.head)
-    candidates = [name for name in names if "score" in name]
-    if options.column is not None:
-        wanted = trials.column_name(options.column)
-        if wanted not in names:
-            raise UsageError(f"no column {options.column!r}: {nearest_name(wanted, candidates or KNOWN_SCORES)}")
-        return _read_column(found, wanted, options)
-    if len(candidates) < 2:
-        return _read_column(found, candidates[0] if candidates else SCORE, options)
-    if unknown := [name for name in candidates if name not in KNOWN_SCORES]:
-        raise UsageError(
-            f"{first.name}: it has several columns of scores, {', '.join(candidates)}, and {unknown[0]} is not of "
-            "ASVspoof 5; name the one to read (column=, --utterance-column)"
-        )
-    given = [name for name in (COUNTERMEASURE, COMMON) if name in candidates and _is_given(first, name)]
-    if not given:
-        return _read_column(found, SCORE if SCORE in candidates else candidates[0], options)
-    for source in found:
-        source.hold()
-    columns = {name: _read_column(found, name, options) for name in given}
-    one = columns[given[0]]
-    values = {name: columns[name].values for name in given}
-    return UtteranceScores(one.utterances, one.values, one.higher, values, one.of_trials)
-
-
-def _is_given(source: Source, column: str) -> bool:
-    """Whether a column has scores, and not the mark of a system without them."""
-    header, *rows = first_lines(source.head)
-    at = trials.names_of(source.head).index(column)
-    fields = rows[0].split(separator_of(header)) if rows else []
-    return at >= len(fields) or fields[at].strip() != NOT_GIVEN
-
-
-def _read_column(found: Sequence[Source], column: str, options: ReadOptions) -> UtteranceScores:
-    higher = options.polarity("bonafide", f"the column {column}")
-    if trials.SPEAKER in trials.names_of(found[0].head):
-        if len(found) != 1:
-            raise UsageError(f"scores of trials are one file, not {len(found)}; put them together")
-        ids, values = trials.read_trial_column(found[0], column)
-        return UtteranceScores(tuple(ids), np.array(values), higher, of_trials=True)
-    rows = UtteranceRows()
-    for source in found:
-        for place, fields in columns_of(source, (NAME, column), rows.problems, trials.column_name):
-            rows.add(place, *fields)
-    return rows.build(found, higher)
-
-
 def write_asvspoof5(scores: UtteranceScores) -> Iterator[bytes]:
     """Write ``filename TAB cm-score``, high = bona fide."""
-    yield f"{NAME}\t{SCORE}\n".encode()
+    yield f"filename\t{COUNTERMEASURE}\n".encode()
     yield from _write(scores, "bonafide", "\t", "asvspoof5")
-
-
-# ---------------------------------------------------------------- AV-Deepfake1M
-
-
-def recognises_detection(head: bytes) -> bool:
-    """Whether the first lines are a name and a number with a semicolon between them."""
-    lines = [line.split(";") for line in first_lines(head)]
-    return bool(lines) and all(len(fields) == 2 and fields[0] and is_number(fields[1].strip()) for fields in lines)
-
-
-def read_detection(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
-    """Read ``<file>;<score>``."""
-    options.refuse_column("av-deepfake1m-detection")
-    higher = options.polarity("spoof", "av-deepfake1m-detection")
-    return _read_fields(found, ";", 2, "<file>;<score>", 1, higher)
 
 
 def write_detection(scores: UtteranceScores) -> Iterator[bytes]:
     """Write ``<file>;<score>``, high = spoof."""
     return _write(scores, "spoof", ";", "av-deepfake1m-detection")
-
-
-# ---------------------------------------------------------------- PartialSpoof's log
-
-
-def recognises_log(head: bytes) -> bool:
-    """Whether there are lines of output, each with its ten fields."""
-    lines = [line.split(",") for line in first_lines(head) if line.startswith(LOG_MARK)]
-    return bool(lines) and all(len(fields) == LOG_WIDTH for fields in lines)
-
-
-def read_log(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
-    """Read the utterance scores of a log."""
-    name = "utterance" if options.column is None else options.column
-    if name not in LOG_COLUMNS:
-        raise UsageError(f"no column {name!r}: {nearest_name(name, LOG_COLUMNS)}")
-    higher = options.polarity("bonafide", "log-output")
-    line = "utterance, label, six minima, score (decimals have a point, not a comma)"
-    return _read_fields(found, ",", LOG_WIDTH - 1, line, LOG_COLUMNS[name], higher, LOG_MARK)
-
-
-# ---------------------------------------------------------------- writing
 
 
 def _in_polarity(scores: UtteranceScores, higher: Higher) -> list[float]:
@@ -256,7 +253,8 @@ def read_verification_scores(
 
     Lines are ``<attack> <target | nontarget | spoof> <score>``. A trial is a spoof if either field says so: in
     ASVspoof's files the second one does, in others (``spoof nontarget``) the first. A table has the columns ``spk``,
-    ``filename`` and ``asv-score``, and ``asv-label`` unless a key is given, as in ASVspoof 5.
+    ``filename`` (or ``trial``, ...) and ``asv-score`` (or one other score), and ``asv-label`` unless a key is given, as
+    in ASVspoof 5; without a header its lines are ``<spk> <utt> <target | nontarget | spoof> <score>``.
 
     Parameters
     ----------
@@ -278,10 +276,10 @@ def read_verification_scores(
 
     """
     found = sources(where)
-    if trials.has_verification_header(found[0].head):
+    if (layout := trials.verification_layout(found[0])) is not None:
         if len(found) != 1:
             raise UsageError(f"a table of verification scores is one file, not {len(found)}; put them together")
-        return trials.read_verification_table(found[0], key)
+        return trials.read_verification_table(found[0], layout, key)
     scores: dict[str, list[float]] = {name: [] for name in TRIALS}
     attacks = []
     problems = Problems()
@@ -300,36 +298,38 @@ def read_verification_scores(
     return VerificationScores(target, nontarget, spoof, tuple(attacks))
 
 
+WRITERS: Mapping[str, tuple[Callable[[UtteranceScores], Iterator[bytes]], tuple[str, ...]]] = {
+    "utt-score": (write_utt_score, (".score",)),
+    "av-deepfake1m-detection": (write_detection, (".txt", ".csv")),
+}
 FORMATS: tuple[Format[UtteranceScores], ...] = (
-    Format(
-        "utt-score",
-        "<utt> <bona fide> <spoof>: partialspoof-metrics, utt.score",
-        read_utt_score,
-        recognises_utt_score,
-        write_utt_score,
-        suffixes=(".score",),
+    *(
+        Format(
+            form.name,
+            _about(form),
+            partial(read_form, form),
+            form.fits,
+            WRITERS[form.name][0] if form.name in WRITERS else None,
+            suffixes=WRITERS[form.name][1] if form.name in WRITERS else (),
+            higher=form.higher,
+        )
+        for form in SCORE_FORMS
     ),
     Format(
         "asvspoof5",
         "<filename> <cm-score> under a header, tabs, high = bona fide: ASVspoof 5; with <spk>, of trials",
-        read_asvspoof5,
+        read_table,
         recognises_asvspoof5,
         write_asvspoof5,
         suffixes=(".tsv", ".txt"),
+        higher="bonafide",
     ),
     Format(
-        "av-deepfake1m-detection",
-        "<file>;<score>, high = spoof: AV-Deepfake1M",
-        read_detection,
-        recognises_detection,
-        write_detection,
-        suffixes=(".txt", ".csv"),
-    ),
-    trials.FORMAT,
-    Format(
-        "log-output",
-        "Output, <utt>, <label>, <20ms>, ..., <640ms>, <utterance>, high = bona fide: PartialSpoof, log_output_eval",
-        read_log,
-        recognises_log,
+        "utterance-table",
+        "columns utterance, score (or other names for them) in CSV, TSV, JSON Lines, Parquet or Arrow, polarity must "
+        "be said unless a column's name does (prob_fake): pandas, DeepFense",
+        read_table,
+        recognises_table,
+        suffixes=(".csv", ".tsv", ".jsonl", ".parquet", ".arrow", ".txt"),
     ),
 )

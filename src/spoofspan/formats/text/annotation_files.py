@@ -1,0 +1,536 @@
+"""Labels in time as annotation tools, toolkits and language models write them.
+
+Each form yields the annotation of one utterance after the other; :func:`_read` checks them and makes references. What
+is listed keeps its label: a word for a class, an attack, or 0 and 1 whose meaning must be stated. A range without a
+label is spoofed. Where every utterance states its duration, that is taken; durations given by the user come first.
+
+==============  ======================================================================================================
+format          content
+==============  ======================================================================================================
+range-lines     ``<utt> <start s> <end s> <label>`` without a header
+kaldi-segments  ``segments``: ``<segment> <utt> <start s> <end s>``, with ``utt2label``: ``<segment> <label>`` beside it
+lhotse          JSON Lines of supervisions or cuts; the label is in ``custom`` or is the ``text``
+nemo            JSON Lines ``{audio_filepath, offset, duration, label}``
+label-studio    JSON, exported in full or as JSON_MIN
+activitynet     JSON ``{database: {utt: {duration, subset, annotations: [{segment, label}]}}}``
+json-segments   JSON ``{utt: {duration, segments: [[start, end, label], ...]}}``, or objects with start, end and label
+language-model  ``{"real_or_fake": "fake", "fake_region": [[1.26, 1.64]]}`` for each utterance, also as text in JSON
+elan            an ``.eaf`` file per utterance; the tiers whose annotations are labels count
+==============  ======================================================================================================
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import PurePath
+from typing import Any
+
+from spoofspan.base.documents import parse_json
+from spoofspan.base.errors import DataError, UsageError
+from spoofspan.data.references import References
+from spoofspan.formats.column_names import UTTERANCE, column_names
+from spoofspan.formats.format import Format, ReadOptions, text_of
+from spoofspan.formats.sources import Source, sources
+from spoofspan.formats.text.hypotheses import decisions_format
+from spoofspan.formats.text.lines import first_lines, is_finite, lines_of, mostly
+from spoofspan.formats.text.rows import RangeRows, label_and_kind
+
+LABELS_BESIDE = "utt2label"  # of Kaldi's segments
+WHOLE = "all"  # of a file, where a language model lists regions
+UPLOADED = re.compile(r"^[0-9a-f]{8}-")  # what Label Studio puts before the name of an uploaded file
+
+
+@dataclass(frozen=True)
+class Range:
+    """A labelled range, as it is written; without an end it is the whole utterance."""
+
+    place: str
+    start: Any
+    end: Any
+    label: Any = "spoof"
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """What a file says of one utterance."""
+
+    utterance: str
+    ranges: Iterable[Range] = ()
+    duration: Any = None
+    once: bool = True  # nothing else may be said of the utterance later
+
+
+Annotations = Callable[[Source, ReadOptions], Iterator[Annotation]]
+
+
+def _note(rows: RangeRows, found: Sequence[Source], options: ReadOptions, annotations: Annotations) -> dict[str, float]:
+    """Note all ranges; return the durations, if all utterances have one."""
+    durations: dict[str, float] = {}
+    names: set[str] = set()
+    for source in found:
+        if not source.head.strip():
+            rows.problems.add(f"{source.name}: the file is empty")
+            continue
+        for one in annotations(source, options):
+            if one.once and not rows.name_once(source.name, one.utterance):
+                continue
+            rows.name(one.utterance)
+            names.add(one.utterance)
+            if one.duration is not None:
+                durations[one.utterance] = rows.seconds(_place(source.name, one), str(one.duration), "duration")
+            for each in one.ranges:
+                _note_range(rows, source, one, each, options)
+    return durations if names and names <= durations.keys() else {}
+
+
+def _note_range(rows: RangeRows, source: Source, one: Annotation, each: Range, options: ReadOptions) -> None:
+    where = _place(each.place, one)
+    start, end = each.start, each.end
+    if end is None:
+        known = options.durations or {}
+        start, end = 0, one.duration if one.duration is not None else known.get(one.utterance)
+        if end is None:
+            rows.problems.add(f"{where}: all of it is spoofed, and its duration is not known; give durations=")
+            return
+    label = str(each.label)
+    if label in ("0", "1", "0.0", "1.0"):
+        label = options.words_of_digits(source.name)[label[0]]
+    rows.add(where, one.utterance, rows.seconds(where, str(start)), rows.seconds(where, str(end)), label)
+
+
+def _place(place: str, one: Annotation) -> str:
+    return place if "utterance" in place else f"{place}: utterance {one.utterance!r}"
+
+
+def _read(annotations: Annotations, found: Sequence[Source], options: ReadOptions) -> References:
+    rows = RangeRows()
+    durations = _note(rows, found, options, annotations) | dict(options.durations or {})
+    return rows.build(durations or None, options.snap)
+
+
+def _stem(path: Any) -> str:
+    """The name of a recording: its file without folder and ending."""
+    return PurePath(str(path).replace("\\", "/")).stem
+
+
+# ---------------------------------------------------------------- lines
+
+
+def _range_lines_fit(head: bytes) -> bool:
+    def fits(line: str) -> bool:
+        fields = _fields(line)
+        return (
+            len(fields) == 4
+            and not is_finite(fields[0])
+            and is_finite(fields[1])
+            and is_finite(fields[2])
+            and (fields[3] in ("0", "1") or label_and_kind(fields[3])[0] is not None)
+        )
+
+    # a table of frames has whole numbers in its second column
+    lines = [_fields(line) for line in first_lines(head)]
+    return (
+        mostly(head, fits)
+        and fits(first_lines(head)[0])
+        and not all(fields[1].isdecimal() and fields[3] in ("0", "1") for fields in lines)
+    )
+
+
+def _fields(line: str) -> list[str]:
+    return [field.strip() for field in line.split("," if "," in line else "\t" if "\t" in line else None)]
+
+
+def _range_lines(source: Source, options: ReadOptions) -> Iterator[Annotation]:
+    for line in lines_of([source]):
+        fields = _fields(line.text)
+        if len(fields) != 4:
+            raise DataError(f"{line.place}: {len(fields)} fields instead of <utt> <start> <end> <label>{line.hint}")
+        utterance, start, end, label = fields
+        yield Annotation(utterance, [Range(line.place, start, end, label)], once=False)
+
+
+def _segments_fit(head: bytes) -> bool:
+    def fits(line: str) -> bool:
+        fields = line.split()
+        return len(fields) == 4 and not is_finite(fields[1]) and is_finite(fields[2]) and is_finite(fields[3])
+
+    return mostly(head, fits)
+
+
+def _segments(source: Source, options: ReadOptions) -> Iterator[Annotation]:
+    name = PurePath(source.name).name.removesuffix(".gz").removesuffix(".zst")
+    if LABELS_BESIDE in name:
+        return
+    beside = None if source.path is None else source.path.with_name(name.replace("segments", LABELS_BESIDE))
+    if beside is None or not beside.is_file():
+        raise UsageError(
+            f"{source.name}: Kaldi's segments have no labels; put a file utt2label with lines '<segment> <label>' into "
+            "the same folder"
+        )
+    labels = {line.fields[0]: line.fields[-1] for line in lines_of(sources(beside))}
+    for line in lines_of([source]):
+        if len(line.fields) != 4:
+            raise DataError(f"{line.place}: {len(line.fields)} fields instead of <segment> <utt> <start> <end>")
+        segment, utterance, start, end = line.fields
+        if segment not in labels:
+            raise DataError(f"{line.place}: segment {segment!r} has no label in {beside}; complete that file")
+        yield Annotation(utterance, [Range(line.place, start, end, labels[segment])], once=False)
+
+
+# ---------------------------------------------------------------- JSON
+
+
+def _first_object(head: bytes) -> dict[str, Any]:
+    """The object that a file begins with, alone, on its first line or in a list; as far as the head has it."""
+    text = (text_of(head) or head[:-3].decode("utf-8", "ignore")).lstrip()
+    text = text[1:].lstrip() if text.startswith("[") else text
+    try:
+        found, _ = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _begins(head: bytes, *keys: str) -> bool:
+    """Whether the first object has these keys, even if it is longer than the head."""
+    text = (text_of(head) or head[:-3].decode("utf-8", "ignore")).lstrip()
+    return text.startswith(("{", "[")) and all(f'"{key}"' in text for key in keys)
+
+
+def _objects(source: Source) -> Iterator[tuple[str, Any]]:
+    """The place and the value of each object: one a line, or the items of one list."""
+    if source.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+        whole = _document(source)
+        yield from ((f"{source.name}[{i}]", one) for i, one in enumerate(whole))
+        return
+    for number, text in source.lines():
+        try:
+            yield f"{source.name}:{number}", parse_json(text, parse_int=float)
+        except ValueError as error:
+            raise DataError(f"{source.name}:{number}: not a JSON object on one line ({error})") from None
+
+
+def _document(source: Source) -> Any:
+    try:
+        return parse_json(source.document(), parse_int=float)
+    except ValueError as error:
+        raise DataError(f"{source.name}: not JSON ({error}); the file is truncated or damaged") from None
+
+
+def _entry(place: str, value: Any, *keys: str) -> dict[str, Any]:
+    """An object with these keys; anything else is refused."""
+    missing = [key for key in keys if key not in value] if isinstance(value, dict) else list(keys)
+    if not isinstance(value, dict) or missing:
+        raise DataError(f"{place}: an object with {', '.join(keys)} was expected; {', '.join(missing)} is missing")
+    return value
+
+
+def _lhotse(source: Source, options: ReadOptions) -> Iterator[Annotation]:
+    for place, value in _objects(source):
+        if "supervisions" in _entry(place, value, "id", "start", "duration"):
+            # times of supervisions count from the start of their cut
+            whole = _entry(place, value.get("recording") or {"id": value["id"]}, "id")
+            is_whole = value["start"] == 0 and value["duration"] == whole.get("duration")
+            utterance = whole["id"] if is_whole else value["id"]
+            ranges = [_supervision(place, one) for one in value["supervisions"]]
+            yield Annotation(str(utterance), ranges, value["duration"])
+        else:
+            utterance = value.get("recording_id", value["id"])
+            yield Annotation(str(utterance), [_supervision(place, value)], once=False)
+
+
+def _supervision(place: str, value: Any) -> Range:
+    one = _entry(place, value, "start", "duration")
+    custom = one.get("custom") or {}
+    said = [word for word in [*custom.values(), one.get("text")] if _is_label(word)] if isinstance(custom, dict) else []
+    if len({str(word) for word in said}) != 1:
+        raise DataError(
+            f"{place}: the label of a supervision must be one value of 'custom', or its 'text': bonafide, spoof, an "
+            f"attack such as A07, 0 or 1; found {', '.join(map(repr, said)) or 'none'}"
+        )
+    return Range(place, one["start"], _sum(one["start"], one["duration"]), said[0])
+
+
+def _is_label(value: Any) -> bool:
+    if isinstance(value, str):
+        return value in ("0", "1") or label_and_kind(value)[0] is not None
+    return isinstance(value, (int, float)) and value in (0, 1)
+
+
+def _sum(start: Any, duration: Any) -> float:
+    """The end of a range; NaN, which is refused, if a time is no number."""
+    both = isinstance(start, (int, float)) and isinstance(duration, (int, float))
+    return round(start + duration, 9) if both else math.nan
+
+
+def _nemo(source: Source, options: ReadOptions) -> Iterator[Annotation]:
+    for place, value in _objects(source):
+        one = _entry(place, value, "audio_filepath", "duration", "label")
+        start = one.get("offset") or 0
+        ranges = [Range(place, start, _sum(start, one["duration"]), one["label"])]
+        yield Annotation(_stem(one["audio_filepath"]), ranges, once=False)
+
+
+def _label_studio(source: Source, options: ReadOptions) -> Iterator[Annotation]:
+    for place, task in _objects(source):
+        data = task.get("data", task) if isinstance(task, dict) else {}
+        audio = next((data[key] for key in ("audio", "sound", "file", "url") if isinstance(data.get(key), str)), None)
+        if audio is None:
+            raise DataError(f"{place}: a task of Label Studio names its recording as 'audio'; this one does not")
+        found = [one for each in task.get("annotations", ()) for one in each.get("result", ())]
+        values = [one.get("value", {}) for one in found if one.get("type", "labels") == "labels"]
+        values += [one for key in ("label", "labels") if isinstance(task.get(key), list) for one in task[key]]
+        lengths = {one["original_length"] for one in found if "original_length" in one}
+        ranges = [
+            Range(place, one.get("start"), one.get("end", math.nan), label)
+            for one in values
+            for label in one.get("labels", ())
+        ]
+        yield Annotation(UPLOADED.sub("", _stem(audio)), ranges, lengths.pop() if len(lengths) == 1 else None)
+
+
+def _activitynet(source: Source, options: ReadOptions) -> Iterator[Annotation]:
+    splits = set()
+    for utterance, value in _entry(source.name, _document(source), "database")["database"].items():
+        place = f"{source.name}: utterance {utterance!r}"
+        one = _entry(place, value, "annotations")
+        splits.add(str(one.get("subset")))
+        if options.split is not None and one.get("subset") != options.split:
+            continue
+        ranges = []
+        for each in one["annotations"]:
+            start, end = _pair(place, _entry(place, each, "segment")["segment"])
+            ranges.append(Range(place, start, end, each.get("label", "spoof")))
+        yield Annotation(utterance, ranges, one.get("duration"))
+    if options.split is not None and options.split not in splits:
+        raise UsageError(f"{source.name}: no split {options.split!r}; it has {', '.join(sorted(splits))}")
+
+
+def _pair(place: str, value: Any) -> tuple[Any, Any]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise DataError(f"{place}: [start, end] in seconds was expected, not {str(value)[:60]!r}")
+    return value[0], value[1]
+
+
+def _json_segments(source: Source, options: ReadOptions) -> Iterator[Annotation]:
+    for utterance, value in _document(source).items():
+        place = f"{source.name}: utterance {utterance!r}"
+        one = _entry(place, value, "segments")
+        yield Annotation(utterance, [_segment(place, each) for each in one["segments"]], one.get("duration"))
+
+
+def _segment(place: str, value: Any) -> Range:
+    if isinstance(value, list) and len(value) == 3:
+        return Range(place, *value)
+    if isinstance(value, list):
+        return Range(place, *_pair(place, value))
+    one = _entry(place, value, "start", "end")
+    return Range(place, one["start"], one["end"], one.get("label", "spoof"))
+
+
+# ---------------------------------------------------------------- language models
+
+
+def _language_model(source: Source, options: ReadOptions) -> Iterator[Annotation]:
+    for place, utterance, answer in _answers(source):
+        said = _answer(place, answer)
+        fake = str(said["real_or_fake"]).strip().lower() in ("fake", "spoof", "spoofed")
+        region = said.get("fake_region") or []
+        if not fake:
+            yield Annotation(utterance)
+        elif region == WHOLE or region == [WHOLE]:
+            yield Annotation(utterance, [Range(place, 0, None)])
+        else:
+            yield Annotation(utterance, [Range(place, *_pair(place, one)) for one in region])
+
+
+def _answers(source: Source) -> Iterator[tuple[str, str, Any]]:
+    """The place, the utterance and the answer of each: rows that have both, or an object by utterance."""
+    first = _first_object(source.head)
+    if not first or all(_has_answer(value) for value in first.values()):
+        for utterance, answer in _document(source).items():
+            yield f"{source.name}: utterance {utterance!r}", utterance, answer
+        return
+    for place, value in _objects(source):
+        row = _entry(place, value)
+        names = column_names(list(row))
+        if UTTERANCE not in names:
+            raise DataError(f"{place}: which utterance is this? An id is called utt_id, id, file, path, ...")
+        utterance = str(list(row.values())[names.index(UTTERANCE)])
+        answers = [one for one in row.values() if _has_answer(one)]
+        yield place, utterance, row if "real_or_fake" in row else answers[0] if len(answers) == 1 else None
+
+
+def _has_answer(value: Any) -> bool:
+    return "real_or_fake" in value if isinstance(value, (str, dict)) else False
+
+
+def _answer(place: str, value: Any) -> dict[str, Any]:
+    """An answer as an object; of text, the part in braces."""
+    if isinstance(value, str) and (match := re.search(r"\{.*\}", value, re.DOTALL)) is not None:
+        try:
+            value = parse_json(match[0], parse_int=float)
+        except ValueError as error:
+            raise DataError(f"{place}: the answer is no JSON ({error}); correct or leave out this utterance") from None
+    return _entry(place, value, "real_or_fake")
+
+
+# ---------------------------------------------------------------- ELAN
+
+
+def _elan(source: Source, options: ReadOptions) -> Iterator[Annotation]:
+    from xml.etree import ElementTree  # only here: it is slow to load
+
+    data = source.document()
+    if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
+        raise DataError(f"{source.name}: an ELAN file has no DOCTYPE and no entities; export it again")
+    try:
+        root = ElementTree.fromstring(data)  # noqa: S314 - no entities, see above
+    except ElementTree.ParseError as error:
+        raise DataError(f"{source.name}: not XML ({error}); the file is truncated or damaged") from None
+    times = {one.get("TIME_SLOT_ID"): one.get("TIME_VALUE") for one in root.iter("TIME_SLOT")}
+    ranges, others = [], set()
+    for tier in root.iter("TIER"):
+        found = [
+            (one.get("TIME_SLOT_REF1"), one.get("TIME_SLOT_REF2"), (one.findtext("ANNOTATION_VALUE") or "").strip())
+            for one in tier.iter("ALIGNABLE_ANNOTATION")
+        ]
+        if not all(_is_label(label) for *_, label in found):
+            others.add(str(tier.get("TIER_ID")))
+            continue
+        place = f"{source.name}, tier {tier.get('TIER_ID')!r}"
+        ranges += [Range(place, _milliseconds(times.get(a)), _milliseconds(times.get(b)), c) for a, b, c in found]
+    if not ranges and others:
+        raise DataError(
+            f"{source.name}: no tier has labels alone (bonafide, spoof, nonspeech, or an attack such as A07); it has "
+            f"{', '.join(sorted(others))}"
+        )
+    yield Annotation(_stem(source.name.removesuffix(".gz").removesuffix(".zst")), ranges)
+
+
+def _milliseconds(text: str | None) -> float:
+    """Seconds; NaN, which is refused, if a time slot has no value."""
+    return float(text) / 1000 if text is not None and is_finite(text) else math.nan
+
+
+# ---------------------------------------------------------------- formats
+
+
+@dataclass(frozen=True)
+class Form:
+    """One form of annotations."""
+
+    name: str
+    about: str
+    annotations: Annotations
+    recognises: Callable[[bytes], bool]
+    suffixes: tuple[str, ...] = field(default=(".json",))
+    takes: tuple[str, ...] = ("spoof_label",)
+
+
+def _is_lhotse(head: bytes) -> bool:
+    first = _first_object(head)
+    times = {"id", "start", "duration"} <= first.keys()
+    return times and ("supervisions" in first or "recording_id" in first)
+
+
+def _is_label_studio(head: bytes) -> bool:
+    first = _first_object(head)
+    of_task = isinstance(first.get("data"), dict) and "annotations" in first
+    return of_task or ("audio" in first and isinstance(first.get("label"), list))
+
+
+def _is_json_segments(head: bytes) -> bool:
+    text = text_of(head) or head[:-3].decode("utf-8", "ignore")
+    return re.match(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{[^{}]*"segments"\s*:', text) is not None
+
+
+def _is_language_model(head: bytes) -> bool:
+    return _begins(head) and b"real_or_fake" in head
+
+
+FORMS = (
+    Form(
+        "range-lines", "<utt> <start s> <end s> <label> without a header", _range_lines, _range_lines_fit, (".txt", "")
+    ),
+    Form(
+        "kaldi-segments",
+        "<segment> <utt> <start s> <end s>, with utt2label (<segment> <label>) beside it: Kaldi",
+        _segments,
+        _segments_fit,
+        ("segments",),
+    ),
+    Form(
+        "lhotse",
+        "JSON Lines of supervisions or cuts, the label in custom or text: lhotse",
+        _lhotse,
+        _is_lhotse,
+        (".jsonl",),
+    ),
+    Form(
+        "nemo",
+        "JSON Lines {audio_filepath, offset, duration, label}: NeMo manifests",
+        _nemo,
+        lambda head: {"audio_filepath", "duration", "label"} <= _first_object(head).keys(),
+        (".json", ".jsonl"),
+    ),
+    Form("label-studio", "JSON or JSON_MIN exported from Label Studio", _label_studio, _is_label_studio),
+    Form(
+        "activitynet",
+        "JSON {database: {utt: {duration, subset, annotations: [{segment, label}]}}}: ActivityNet",
+        _activitynet,
+        lambda head: _begins(head, "database", "annotations"),
+        takes=("spoof_label", "split"),
+    ),
+    Form(
+        "json-segments",
+        "JSON {utt: {duration, segments: [[start, end, label], ...]}}; without labels, spoofed ranges",
+        _json_segments,
+        _is_json_segments,
+    ),
+    Form(
+        "language-model",
+        'JSON or JSON Lines with {"real_or_fake": "fake", "fake_region": [[start, end]]} for each utterance, also as '
+        "text: speech language models",
+        _language_model,
+        _is_language_model,
+        (".json", ".jsonl"),
+    ),
+    Form(
+        "elan",
+        "an .eaf file per utterance, tiers of labels: ELAN",
+        _elan,
+        lambda head: head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") and b"<ANNOTATION_DOCUMENT" in head[:4096],
+        (".eaf",),
+    ),
+)
+FORMATS: tuple[Format[References], ...] = tuple(
+    Format(
+        form.name,
+        form.about,
+        partial(_read, form.annotations),
+        form.recognises,
+        suffixes=tuple(filter(None, form.suffixes)),
+        takes=form.takes,
+    )
+    for form in FORMS
+)
+
+
+def _note_answers(rows: RangeRows, found: Sequence[Source]) -> None:
+    _note(rows, found, ReadOptions(durations=getattr(rows, "durations", None)), _language_model)
+
+
+HYPOTHESIS = decisions_format(
+    "hypothesis-language-model",
+    "the answers of a speech language model as decisions: {real_or_fake, fake_region}",
+    _note_answers,
+    _is_language_model,
+    None,
+    (".json", ".jsonl"),
+)

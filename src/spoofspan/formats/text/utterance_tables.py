@@ -1,0 +1,358 @@
+"""Tables with one row per utterance or trial: scores, keys and metadata, with or without a header.
+
+Under a header, columns are found by their names (:mod:`spoofspan.formats.column_names`); fields stand between tabs,
+commas, semicolons, bars or white space. Without one, the lines must be of a known form: :data:`FORMS` lists the forms,
+each with its columns, its writers and what high scores mean where every writer of the form agrees on that. JSON Lines,
+Parquet and Arrow tables are read by the same names.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from spoofspan.base.documents import parse_json
+from spoofspan.base.errors import DataError, Problems
+from spoofspan.data.references import BONA_FIDE, SPOOF
+from spoofspan.data.scores import Higher
+from spoofspan.data.utterance_scores import TRIALS
+from spoofspan.formats.column_names import UTTERANCE, column_name, column_names
+from spoofspan.formats.format import text_of
+from spoofspan.formats.sources import Source
+from spoofspan.formats.text.lines import fields_of, first_lines, is_number, wrong_width
+from spoofspan.formats.text.rows import LABEL_WORDS
+
+if TYPE_CHECKING:
+    from spoofspan.formats.tables.corpus_tables import Part, Table
+
+SPEAKER, ATTACK, LABEL, TRIAL_LABEL = "spk", "attack", "cm-label", "asv-label"
+SEPARATORS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
+LOG_MARK = "Output,"
+# Labels of whole utterances, as words; nothing else is one.
+CLASS_WORDS = {word: ("bonafide", "spoof")[code] for word, code in LABEL_WORDS.items() if code in (BONA_FIDE, SPOOF)}
+# The columns of a form whose fields are words of a list; those of its scores are numbers, others may be anything.
+WORDS = {
+    LABEL: frozenset(CLASS_WORDS),
+    TRIAL_LABEL: frozenset(TRIALS),
+    "digit": frozenset("01"),
+}
+NO_ATTACK = frozenset(("-", "bonafide", "bona-fide", "genuine", "A00"))
+
+
+@dataclass(frozen=True)
+class Form:
+    """Lines without a header.
+
+    ``columns`` are named in their order; ``scores`` are those that hold a number, the one that is read by default
+    first. ``higher`` is None where writers of this form disagree.
+    """
+
+    name: str
+    columns: str
+    scores: str
+    whose: str
+    higher: Higher | None = None
+    separator: str | None = None
+    mark: str = ""  # only lines that begin with it count
+
+    @property
+    def names(self) -> list[str]:
+        """The columns in their order."""
+        return self.columns.split()
+
+    @property
+    def score_names(self) -> list[str]:
+        """The columns that hold numbers."""
+        return self.scores.split()
+
+    @property
+    def line(self) -> str:
+        """A line, for messages and the documentation."""
+        shown = {LABEL: "bonafide|spoof", TRIAL_LABEL: "target|nontarget|spoof", "digit": "0|1", UTTERANCE: "utt"}
+        between = " " if self.separator is None else f"{self.separator} " if self.mark else self.separator
+        return f"{self.mark} ".lstrip() + between.join(f"<{shown.get(name, name)}>" for name in self.names)
+
+    def fields(self, text: str, place: str) -> list[str]:
+        """Cut a line; a mark is no field."""
+        return fields_of(text.removeprefix(self.mark), self.separator, place)
+
+    def fits(self, head: bytes) -> bool:
+        """Whether all of the first lines are of this form, and name an utterance (or trial) each."""
+        lines = text_of(head).split("\n") if self.mark else first_lines(head)
+        rows = [self.fields(line.rstrip("\r"), "") for line in lines if line.startswith(self.mark)]
+        names = self.names
+        if not rows or any(len(row) != len(names) for row in rows):
+            return False
+        columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+        if not all(map(is_number, (field for name in self.score_names for field in columns[name]))):
+            return False
+        if any(not set(columns[name]) <= words for name, words in WORDS.items() if name in columns):
+            return False
+        ids = list(zip(columns.get(SPEAKER, columns[UTTERANCE]), columns[UTTERANCE], strict=True))
+        # <utt> <frame> <score>
+        frames = len(self.score_names) == 2 and not self.mark and all(map(str.isdecimal, columns[names[1]]))
+        return len(set(ids)) == len(ids) and not all(map(is_number, columns[UTTERANCE])) and not frames
+
+
+SCORE_FORMS = (
+    Form("utt-score", "utterance bonafide spoof", "spoof bonafide", "partialspoof-metrics (utt.score)"),
+    Form("two-scores", "utterance first second", "first second", "SCL and others: two logits, in either order"),
+    Form(
+        "plain-scores",
+        "utterance score",
+        "score",
+        "ASVspoof 2021's package, SSL_Anti-spoofing, the Speech Anti-Spoofing Arena (scores.txt)",
+    ),
+    Form(
+        "asvspoof2019-scores",
+        "utterance attack cm-label score",
+        "score",
+        "ASVspoof 2019's package, AASIST, spoof-superb (high = bona fide), AIR-ASVspoof (high = spoof)",
+    ),
+    Form("score-label", "utterance score cm-label", "score", "ASVspoof2021_AIR"),
+    Form(
+        "asvspoof5-lines",
+        "spk utterance score cm-label",
+        "score",
+        "ASVspoof 5's package without a header",
+        higher="bonafide",
+    ),
+    Form(
+        "sasv-trials",
+        "spk utterance score asv-label",
+        "score",
+        "a-DCF, SASV; it is its own key",
+        higher="bonafide",
+    ),
+    Form(
+        "av-deepfake1m-detection",
+        "utterance score",
+        "score",
+        "AV-Deepfake1M",
+        higher="spoof",
+        separator=";",
+    ),
+    Form(
+        "score-log",
+        "utterance digit score",
+        "score",
+        "ASVspoof 2021's baselines, NII's scripts",
+        higher="bonafide",
+        separator=",",
+        mark=LOG_MARK,
+    ),
+    Form(
+        "score-energy-log",
+        "utterance digit score energy",
+        "score energy",
+        "NII's scripts with a confidence",
+        higher="bonafide",
+        separator=",",
+        mark=LOG_MARK,
+    ),
+    Form(
+        "log-output",
+        "utterance digit 20ms 40ms 80ms 160ms 320ms 640ms score",
+        "score 20ms 40ms 80ms 160ms 320ms 640ms",
+        "PartialSpoof (log_output_eval)",
+        higher="bonafide",
+        separator=",",
+        mark=LOG_MARK,
+    ),
+    Form("esdd2", "utterance class s1 s2 s3", "s1 s2 s3", "ESDD2", separator="|"),
+)
+KEY_FORMS = (
+    Form("protocol", "spk utterance environment attack cm-label", "", "ASVspoof 2019, PartialSpoof"),
+    Form("trials", "spk utterance attack asv-label", "", "SASV 2022"),
+    Form(
+        "asvspoof2021-key",
+        "spk utterance codec transmission attack cm-label trim subset",
+        "",
+        "ASVspoof 2021 LA and PA (trial_metadata.txt)",
+    ),
+    Form(
+        "asvspoof2021-df-key",
+        "spk utterance codec source attack cm-label trim subset vocoder task team gender language",
+        "",
+        "ASVspoof 2021 DF (trial_metadata.txt)",
+    ),
+    Form(
+        "asvspoof5-protocol",
+        "spk utterance gender codec codec-q codec-seed attack-tag attack cm-label tmp",
+        "",
+        "ASVspoof 5 (track 1, without a header)",
+    ),
+    Form(
+        "asvspoof5-key",
+        "spk utterance cm-label asv-label attack codec tag",
+        "",
+        "ASVspoof 5's full key without a header",
+    ),
+    Form("label-list", "utterance cm-label", "", "ADD 2022, In-the-Wild and others"),
+)
+FORMS = {form.name: form for form in (*SCORE_FORMS, *KEY_FORMS)}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of a table, and how its rows are cut."""
+
+    names: Sequence[str]  # in one spelling
+    written: Sequence[str]  # as they stand in the header
+    separator: str | None = None
+    form: Form | None = None  # of a table without a header
+    binary: bool = False  # Parquet or Arrow
+    json: bool = False
+
+    def position(self, name: str) -> int | None:
+        """Where a column is, by any of its spellings; None if it is not there, or twice."""
+        for wanted, names in ((name, self.written), (column_name(name), self.names)):
+            if list(names).count(wanted) == 1:
+                return list(names).index(wanted)
+        return None
+
+
+def header_layout(head: bytes) -> Layout | None:
+    """The columns that the first line (or JSON object) names, if one of them identifies utterances."""
+    first = "".join(first_lines(head)[:1]).strip()
+    if first.startswith("{"):
+        try:
+            found = parse_json(first)
+        except ValueError:
+            return None
+        written = list(found) if isinstance(found, dict) else []
+        names = column_names(written)
+        return Layout(names, written, json=True) if UTTERANCE in names and len(names) > 1 else None
+    between = next((one for one in SEPARATORS if one in first), None)
+    written = cells(first, between)
+    names = column_names(written)
+    if names.count(UTTERANCE) != 1 or len(names) < 2 or any(map(is_number, written)):
+        return None
+    return Layout(names, written, between)
+
+
+def form_layout(form: Form) -> Layout:
+    """The columns of lines without a header."""
+    return Layout(form.names, form.names, form.separator, form)
+
+
+def layout_of(source: Source, forms: Sequence[Form] = tuple(FORMS.values())) -> Layout | None:
+    """The columns of a table of any kind; None if it is none that is known."""
+    if source.head.startswith((b"PAR1", b"ARROW1")):
+        written = list(_binary_table(source, ()).column_names)
+        return Layout(column_names(written), written, binary=True)
+    if (found := header_layout(source.head)) is not None:
+        return found
+    fits = [form for form in forms if form.fits(source.head)]
+    return form_layout(fits[0]) if fits else None
+
+
+def rows_of(
+    source: Source, layout: Layout, names: Sequence[str], problems: Problems
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield the place and the named columns of every row, as text."""
+    columns = [layout.position(name) for name in names]
+    if None in columns:
+        wanted = " and ".join(repr("filename" if name == UTTERANCE else name) for name in names)
+        problems.add(f"{source.name}:1: the header must have {wanted}, tabs between them")
+        return
+    chosen = [column for column in columns if column is not None]
+    if layout.binary:
+        table = _binary_table(source, [layout.written[column] for column in chosen]).table
+        values = [_values(source.name, layout.written[column], table) for column in chosen]
+        for number, row in enumerate(zip(*values, strict=True), 1):
+            yield f"{source.name}, row {number}", [_cell_text(value) for value in row]
+        return
+    form, width = layout.form, len(layout.names)
+    expected = f"the {width} of the header, {SEPARATORS.get(str(layout.separator), 'spaces')} between them"
+    waiting = form is None and not layout.json  # for the header
+    for number, text in source.lines():
+        place = f"{source.name}:{number}"
+        if form is not None and not text.startswith(form.mark):
+            continue
+        if waiting:
+            waiting = False
+            continue
+        if layout.json:
+            fields = _json_fields(text, layout, place, problems)
+        else:
+            fields = form.fields(text, place) if form is not None else cells(text, layout.separator, place)
+        if fields is not None and len(fields) != width:
+            comma = " (decimals have a point, not a comma)" if layout.separator == "," else ""
+            problems.add(wrong_width(place, fields, (expected if form is None else form.line) + comma))
+        elif fields is not None:
+            yield place, [fields[column] for column in chosen]
+        if problems.full:
+            return
+
+
+def cells(text: str, separator: str | None, place: str = "") -> list[str]:
+    """Cut a line of a table, in which a field may stand in quotes."""
+    if separator is None or '"' not in text:
+        return fields_of(text, separator, place)
+    try:
+        return [cell.strip() for cell in next(csv.reader([text], delimiter=separator), [])]
+    except csv.Error as error:
+        raise DataError(f"{place}: {error}; correct the line") from None
+
+
+def _json_fields(text: str, layout: Layout, place: str, problems: Problems) -> list[str] | None:
+    try:
+        found = parse_json(text)
+    except ValueError as error:
+        problems.add(f"{place}: not a JSON object on one line ({error})")
+        return None
+    if not isinstance(found, dict):
+        problems.add(f"{place}: not a JSON object but {type(found).__name__}; write one object a line")
+        return None
+    return [_cell_text(found.get(name)) for name in layout.written]
+
+
+def _cell_text(value: object) -> str:
+    return "" if value is None else value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _binary_table(source: Source, columns: Sequence[str]) -> Part:
+    """These columns of a Parquet or Arrow file; the names alone if none are chosen."""
+    from spoofspan.formats.tables.arrow_ipc import ARROW
+    from spoofspan.formats.tables.corpus_tables import joined_parts
+    from spoofspan.formats.tables.parquet import PARQUET
+
+    return joined_parts((PARQUET if source.head.startswith(b"PAR1") else ARROW).parts(source, columns, True))
+
+
+def _values(name: str, column: str, table: Table) -> list[Any]:
+    from spoofspan.formats.tables.corpus_tables import Other
+
+    found = table.columns[column]
+    if isinstance(found, Other):
+        raise DataError(f"{name}: column {column!r} is of type {found.kind}; make it text or numbers")
+    return found.to_list()
+
+
+# ---------------------------------------------------------------- polarity that a file shows
+
+
+def seen_polarity(source: Source, layout: Layout, score: str) -> str:
+    """What the first rows of labelled scores show, for messages; nothing if they have no labels of both classes."""
+    at, label_at = layout.position(score), layout.position(LABEL)
+    label_at = layout.position("label") if label_at is None else label_at
+    if at is None or label_at is None or layout.binary or layout.json:
+        return ""
+    found: dict[str, list[float]] = {"bonafide": [], "spoof": []}
+    for text in first_lines(source.head)[layout.form is None :]:
+        fields = layout.form.fields(text, "") if layout.form is not None else cells(text, layout.separator)
+        word = CLASS_WORDS.get(fields[label_at].lower()) if len(fields) == len(layout.names) else None
+        if word is not None and is_number(fields[at]):
+            found[word].append(float(fields[at]))
+    if not all(found.values()):
+        return ""
+    medians = {word: statistics.median(values) for word, values in found.items()}
+    return (
+        f" (its first lines have a median of {medians['bonafide']:.4g} for bona fide and of {medians['spoof']:.4g} for "
+        "spoof)"
+    )
