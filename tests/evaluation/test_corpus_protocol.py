@@ -10,7 +10,7 @@ from spoofspan.evaluation.corpus import CorpusInMemory
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.utterances import UtteranceCorpus
 from spoofspan.formats.tables import parquet
-from spoofspan.uncertainty.eer_replicates import EerReplicates
+from spoofspan.uncertainty.curve_replicates import EerReplicates
 
 OPTIONS = EvaluationOptions()
 LEFT_OUT = EvaluationOptions(resampling=ss.Resampling())
@@ -129,8 +129,8 @@ def test_drawn_intervals_in_shards_are_those_in_memory(method, in_memory, in_sha
 
 def test_draws_that_cross_outside_of_the_bracket_go_through_the_shards_again(in_memory, in_shards):
     plan = OPTIONS.plan(ss.Measure.parse("range-eer"), 0.02)
-    look = in_shards.look([plan], signed=False)
-    mass = look.plans[0].mass_in(in_shards, look.unpaired)
+    (lay,) = in_shards.lay([plan], signed=False)
+    mass = lay().mass
     whole = ss.overlay(in_memory.references, in_memory.scores).select(mass.utterances)
     order = [whole.utterances.index(utt) for utt in mass.utterances]
     weights = np.random.default_rng(0).integers(0, 3, (8, len(order)))
@@ -183,11 +183,12 @@ def test_only_the_first_default_measure_must_have_a_value():
 
 
 def test_what_a_corpus_cannot_do_is_refused(in_shards, of_utterances):
-    assert list(of_utterances.evaluate_defaults(OPTIONS, never).measurements) == ["utterance-eer"]
+    nothing = of_utterances.evaluate_defaults(OPTIONS, never)
+    assert list(nothing.measurements) == ["utterance-eer"]
     for ask, said in (
         (lambda: in_shards.break_down("kind", "point-eer@20ms", OPTIONS, never), "one of ranges"),
         (lambda: of_utterances.break_down("kind", "range-eer", OPTIONS, never), "--by kind needs scores in time"),
-        (lambda: of_utterances.higher, "--per-utterance needs scores in time"),
+        (lambda: of_utterances.range_operating_point(nothing, OPTIONS, 0.0), "--per-utterance needs scores in time"),
         (lambda: of_utterances.evaluate(["range-eer"], OPTIONS), "range-eer needs scores in time"),
         (lambda: in_shards.evaluate(["range-eer"], EvaluationOptions(smoothing=3)), "for event measures"),
         (lambda: in_shards.evaluate(["event-ap@iou=0.5"], DRAWN), "'jackknife-t' only"),

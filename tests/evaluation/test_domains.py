@@ -105,9 +105,10 @@ def test_scores_of_whole_utterances_have_domains_too(tmp_path, capsys):
     code, out, _ = run([*typed, "-m", "utterance-eer", "--format", "json"], capsys)
     assert code == 0
     assert json.loads(out)["systems"][0]["pooled_eer"] == table.pooled_eer
-    code, _, said = run(typed, capsys)
+    assert run([*typed, "--format", "json"], capsys)[1] == out  # what utterances are measured by
+    code, _, said = run([*typed, "-m", "range-eer"], capsys)
     assert code == 2
-    assert "take utterance-eer" in said
+    assert "of utterance scores there is utterance-eer" in said
 
 
 def test_labels_alone_do_not_say_when(demo):

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 GOLDEN = Path(__file__).parents[1] / "golden" / "utterance"
 EXPECTED = json.loads((GOLDEN / "expected.json").read_text(encoding="utf-8"))
 COLUMNS = {
-    one["name"] if one["name"].endswith("ms") else "utterance": one["exact_ties_not_split"]
+    one["name"] if one["name"].endswith("ms") else "score": one["exact_ties_not_split"]
     for one in EXPECTED["generated"]["columns"]
 }
 TDCF = "p_spoof=0.05,p_nontarget=0.0095,cost_miss=1,cost_false_alarm=10,cost_false_alarm_spoof=10"
@@ -328,7 +328,7 @@ def test_utterances_on_one_side_only_are_refused_with_references_too():
 
 def test_bad_labels_name_the_line(tmp_path):
     scores = ["--utterance-scores", asv5(tmp_path, ["a\t0.5", "b\t0.1"])]
-    assert "keys.tsv:3: utterance 'b'" in str(refused(keys5(tmp_path, a="bonafide", b="fake"), *scores))
+    assert "keys.tsv:3: utterance 'b'" in str(refused(keys5(tmp_path, a="bonafide", b="banana"), *scores))
     path = keys5(tmp_path, a="bonafide", b="spoof")
     path.write_text(path.read_text() + "a\tspoof\n")
     assert "a second time" in str(refused(path, *scores))
@@ -336,7 +336,7 @@ def test_bad_labels_name_the_line(tmp_path):
     assert "header only" in str(refused(path, *scores))
     path.write_text("filename\tcm-label\na\tspoof\tx\n")
     assert "instead of" in str(refused(path, *scores))
-    path.write_text("utterance,label\na,fake\nb,spoof\n")
+    path.write_text("utterance,label\na,banana\nb,spoof\n")
     assert "'a': the label must be bonafide or spoof" in str(refused(path, *scores))
 
 
@@ -372,8 +372,7 @@ def test_options_that_would_not_be_used_are_refused(tmp_path):
         ([*timed, "--utterance-scores", scores, "--stream"], "in memory"),
         ([keys], "give SCORES after REFERENCES"),
         ([keys, timed[1]], "labels of whole utterances"),
-        ([keys, scores], "labels of whole utterances"),
-        ([timed[0], scores], "give it with --utterance-scores"),
+        ([keys, scores, "-m", "range-eer"], "no measure of utterances"),
     ):
         error = refused(*arguments)
         assert words in str(error), error

@@ -383,3 +383,14 @@ def test_no_tool_finds_a_lower_cllr(tool):
         ours = least_cost_map([columns[k] for k in chosen], *amounts, ["s"] * len(chosen), 0.5, 0.0)
         best = cllr(ours.weights, ours.offset, chosen)
         assert best < cllr(theirs.get("weights", theirs.get("scale")), theirs["bias"], chosen)
+
+
+@pytest.mark.parametrize("method", ["affine", "pav"])
+@pytest.mark.filterwarnings("error")
+def test_a_class_of_one_cluster_cannot_be_held_out(method):
+    ranges = {f"u{i}": [(0.0, 1.0, "spoof" if i < 2 else "bonafide")] for i in range(6)}
+    references = ss.References.from_ranges(ranges, durations=dict.fromkeys(ranges, 1.0))
+    scores = ss.Scores.from_frames({f"u{i}": np.float64([0.1 * i] * 10) for i in range(6)}, hop=0.1, higher="bonafide")
+    learning = LearningSet.of(references, {"a": scores}, "default", {})
+    with pytest.raises(ss.UndefinedMeasureError, match="one class is missing"):
+        learning.held_out({f"u{i}": f"s{i // 2}" for i in range(6)}, method, 0.5, 0.001)

@@ -180,7 +180,11 @@ def test_what_are_no_references_or_no_scores_is_named_at_every_door(name):
     refused(lambda: measure(REFERENCES, "scores.parquet"), "scores must be Scores, not a path", "read_scores")
     if name not in ("compare", "seed_variation", "sample_size"):
         refused(lambda: measure(SCORES, REFERENCES), "these are swapped")
-    if name != "calibrate":
+    if name == "interval":
+        refused(lambda: measure(REFERENCES, UTTERANCE_SCORES), "needs scores in time", "utterance-eer")
+    elif name in ("compare", "seed_variation", "sample_size"):
+        refused(lambda: measure(REFERENCES, UTTERANCE_SCORES), "has scores of whole utterances")
+    elif name not in ("calibrate", "resolution_table"):
         refused(lambda: measure(REFERENCES, UTTERANCE_SCORES), "not UtteranceScores", "evaluate_utterances")
 
 

@@ -470,6 +470,7 @@ def test_a_signature_says_what_it_signs():
     assert f"label:{Fraction(3, 10)}" in point
     plain = ss.range_eer(references(), scores()).to_dict()
     assert plain["signature"] == {"comparable": text, "input": signed().input}
+    assert plain["short_signature"] == signed().short
 
 
 def test_a_measurement_without_inputs_has_no_signature():

@@ -353,8 +353,10 @@ def test_several_unknown_scores_are_refused_by_their_names():
     names = ("spk", "filename", "cm-score", "fused-score")
     with pytest.raises(ss.UsageError, match="several columns of scores, cm-score, fused-score"):
         read_utterance_scores(table_of(*names))
-    assert read_utterance_scores(table_of(*names), column="fused-score").values.tolist() == [0.5]
-    assert read_utterance_scores(table_of("filename", "llr", "cm-score"), column="llr").values.tolist() == [0.5]
+    for columns, column in ((names, "fused-score"), (("filename", "llr", "cm-score"), "llr")):
+        with pytest.raises(ss.UsageError, match="nothing says what high values"):
+            read_utterance_scores(table_of(*columns), column=column)
+        assert read_utterance_scores(table_of(*columns), column=column, higher="spoof").values.tolist() == [0.5]
     with pytest.raises(ss.UsageError, match="no column 'x-score'"):
         read_utterance_scores(table_of(*names), column="x-score")
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from spoofspan.mass.labelling import Labelling, overwrite
-from spoofspan.mass.time_axis import TimeAxis
+from spoofspan.mass.labelling import Labelling, TimeAxis, overwrite
 
 pytestmark = pytest.mark.quick
 

@@ -214,3 +214,22 @@ def test_stretches_of_equal_and_of_different_lengths_have_their_own_extreme(leng
     # in any order, and twice
     again = np.concatenate((first[::-1], first)), np.concatenate((last[::-1], last))
     assert extreme(values, *again, pooling).tolist() == [*expected[::-1], *expected]
+
+
+@pytest.mark.parametrize("pooling", ["min", "max"])
+@pytest.mark.parametrize("resolution", [0.02, 0.04, 0.06, 0.16])
+def test_points_of_whole_frames_have_the_scores_of_points_that_are_looked_up(pooling, resolution, monkeypatch):
+    rng = np.random.default_rng(3)
+    counts = rng.integers(1, 40, 50)
+    extents = {f"u{i}": 0.02 * n + float(rng.choice([-0.005, 0.0, 0.015, 0.03])) for i, n in enumerate(counts)}
+    references = ss.References.from_ranges({utt: [(0.0, end / 2, "spoof")] for utt, end in extents.items()}, extents)
+    frames = {f"u{i}": rng.normal(size=n).astype(np.float32) for i, n in enumerate(counts)}
+    scores = ss.Scores.from_frames(frames, hop=0.02, higher="spoof")
+
+    def found():
+        mass = ss.point_mass(references, scores, resolution, gaps="bonafide", pooling=pooling)
+        return mass.scores.tolist(), mass.bona_fide.tolist(), mass.spoof.tolist()
+
+    at_once = found()
+    monkeypatch.setattr("spoofspan.mass.points._of_whole_frames", lambda *_: None)
+    assert found() == at_once

@@ -150,7 +150,7 @@ def test_a_table_of_proposals_names_what_is_wrong(tmp_path):
 
 def test_formats_of_files_by_utterance_are_those_that_say_so():
     per_file = {name for name, one in REFERENCE_FORMATS.formats.items() if one.write_files is not None}
-    assert per_file == {"vad", "audacity", "textgrid"}
+    assert per_file == {"vad", "audacity", "textgrid", "lab"}
     assert all(one.write_files is None for one in PROPOSAL_FORMATS.formats.values())
 
 

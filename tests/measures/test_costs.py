@@ -120,7 +120,7 @@ def test_verification_errors_equal_those_of_the_script():
 
 @pytest.mark.parametrize("golden", COLUMNS, ids=lambda golden: golden["name"])
 def test_tandem_costs_and_eers_equal_those_of_the_script(golden):
-    name = golden["name"] if golden["name"].endswith("ms") else "utterance"
+    name = golden["name"] if golden["name"].endswith("ms") else "score"
     scores = read_utterance_scores(GOLDEN / "log_output_dev", column=name)
     mass = utterance_mass(scores, read_protocol(GOLDEN / "protocol.txt"))
     verification = verification_errors(read_verification_scores(GOLDEN / "asv_scores.txt"))

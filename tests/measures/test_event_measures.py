@@ -474,7 +474,7 @@ def test_order_and_listing_are_signed_where_they_matter():
 
 def test_a_signature_of_events_explains_itself():
     text = explain(str(signature(measure="event-ap-avdeepfake1m")))
-    assert "read off: proposals:given" in text
+    assert "(hash of the proposals)" in text
     assert "hash of the spoof ranges as they are listed" in text
 
 
@@ -541,8 +541,10 @@ def test_other_measures_need_scores_and_other_functions_refuse_events(demo):
         ss.evaluate(REFERENCES, GIVEN, ["event-ap", "range-eer"])
     with pytest.raises(ss.UsageError, match="are for event measures"):
         ss.evaluate(*demo, ["range-eer"], merge_gap=0.1)
-    with pytest.raises(ss.UsageError, match="evaluate"):
+    with pytest.raises(ss.UsageError, match="by the method 'jackknife-t' only"):
         interval(*demo, "event-ap", method="percentile")
+    found = ss.evaluate(*demo, ["event-ap"], confidence=0.95)["event-ap"]
+    assert interval(*demo, "event-ap").to_dict() == found.interval.to_dict()
     ranges = ss.Scores.from_ranges({"a": [(0.0, 1e-8, 0.1)], "b": [(0.0, 1e-8, 0.1)]}, higher="bonafide")
     with pytest.raises(ss.UsageError, match="smoothing counts frames"):
         ss.evaluate(REFERENCES, ranges, ["event-ap"], threshold=0.5, smoothing=3)

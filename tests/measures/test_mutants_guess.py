@@ -12,6 +12,7 @@ from small_corpora import TWO, TWO_SCORES, frames_of, references_of
 import spoofspan as ss
 import spoofspan.measures.crossing
 import spoofspan.measures.eer
+import spoofspan.measures.histogram
 from spoofspan.data.scores import score_times
 from spoofspan.measures.crossing import crossing
 
@@ -82,7 +83,7 @@ def test_few_distinct_scores_take_one_pass(monkeypatch, distinct):
     mass = ss.overlay(references, dataclasses.replace(scores, values=values))
     expected = crossing(mass, guess=False)
     monkeypatch.setattr(spoofspan.measures.crossing, "next_score", None)  # would be called for another pass
-    monkeypatch.setattr(spoofspan.measures.crossing, "fill", None)
+    monkeypatch.setattr(spoofspan.measures.histogram, "fill", None)
     assert crossing(mass) == expected
 
 
@@ -144,5 +145,5 @@ def test_the_guess_is_near_enough_for_one_pass(monkeypatch, higher, kind, resolu
             low, top = ends[0], ends[-1]
             inside = sum(int(((block.scores >= low) & (block.scores <= top)).sum()) for block in mass.blocks())
             assert inside < rows // 4
-            patch.setattr(spoofspan.measures.crossing, "fill", None)  # would be called if the guess were wrong
+            patch.setattr(spoofspan.measures.histogram, "fill", None)  # would be called if the guess were wrong
             assert crossing(mass) == expected

@@ -11,8 +11,7 @@ from listed_blocks import ListedPart, block_of, check_every_step, find_step
 import spoofspan as ss
 import spoofspan.measures.histogram
 from spoofspan.mass.score_mass import ScoreMass
-from spoofspan.measures.crossing import crossing
-from spoofspan.measures.histogram import Step, next_score
+from spoofspan.measures.crossing import Step, crossing, next_score
 
 # the smallest and largest, neighbours that differ in the last bit only, and both zeros
 EXTREMES = {
@@ -44,10 +43,8 @@ def test_extreme_scores_are_told_apart(dtype):
 
 
 @pytest.mark.parametrize("dtype", EXTREMES)
-@pytest.mark.parametrize("rows_counted", [1, 5, 1 << 20])
-def test_any_blocks_are_counted(monkeypatch, dtype, rows_counted):
+def test_any_blocks_are_counted(dtype):
     """One amount for all or one for each, the same as in the block before or not, with exceptions or without."""
-    monkeypatch.setattr(spoofspan.measures.histogram, "ROWS_COUNTED", rows_counted)
     rng = random.Random(dtype)
     for _ in range(5):
         blocks = []
@@ -112,15 +109,6 @@ def test_sums_next_to_the_limit_are_exact(before):
         block_of(scores, "bbs", 2**60),
     ]
     check_every_step(blocks, "float64")
-
-
-def test_what_waits_to_be_counted_is_bounded(monkeypatch):
-    monkeypatch.setattr(spoofspan.measures.histogram, "ROWS_COUNTED", 10)
-    bins = spoofspan.measures.histogram.Bins()
-    for _ in range(9):
-        bins.add(block_of(np.zeros(4), "bsbs", 1), np.arange(4, dtype=np.uint64))
-        assert sum(keys.size for keys in bins._keys) <= 12
-    assert bins.parts()[0][:, :5].tolist() == [[9, 0, 9, 0, 0], [0, 9, 0, 9, 0]]
 
 
 def test_a_step_cannot_be_changed():

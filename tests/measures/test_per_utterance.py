@@ -24,7 +24,7 @@ from sklearn.metrics import jaccard_score, precision_recall_fscore_support, roc_
 import spoofspan as ss
 import spoofspan.demo
 from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.measures import per_utterance as breakdown
+from spoofspan.mass import ranges as laying
 from spoofspan.measures.catalogue import KINDS
 from spoofspan.measures.confusion import formula_of
 from spoofspan.measures.operating_point import OperatingPoint
@@ -76,7 +76,8 @@ def brute_eer(entries, uncovered, eer_rule):
 @pytest.mark.slow_cases("^[1-7]$")
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_every_utterance_equals_the_brute_force_under_every_rule(batch, monkeypatch):
-    monkeypatch.setattr(breakdown, "ROWS_PER_BLOCK", 7)  # several blocks
+    monkeypatch.setattr(laying, "ROWS_PER_BLOCK", 7)  # several blocks
+    monkeypatch.setattr(laying, "FRAMES_PER_BLOCK", 7)
     rng = random.Random(4000 + batch)
     compared = with_eer = 0
     for _ in range(CASES // BATCHES):
@@ -113,7 +114,8 @@ def test_every_utterance_equals_the_brute_force_under_every_rule(batch, monkeypa
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_own_eers_have_the_bits_of_the_utterance_measured_alone(seed, dtype, monkeypatch):
-    monkeypatch.setattr(breakdown, "ROWS_PER_BLOCK", 1000)
+    monkeypatch.setattr(laying, "ROWS_PER_BLOCK", 1000)
+    monkeypatch.setattr(laying, "FRAMES_PER_BLOCK", 1000)
     rng = np.random.default_rng(seed)
     higher = ["bonafide", "spoof"][seed % 2]
     frames, ranges = {}, {}

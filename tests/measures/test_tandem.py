@@ -13,13 +13,13 @@ from command_line import run_command as run
 
 import spoofspan as ss
 from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
+from spoofspan.evaluation.evaluate import evaluate_utterances
 from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.evaluation.utterances import evaluate_utterances
 from spoofspan.formats.reading import read_utterance_scores
 from spoofspan.formats.text.protocol import read_utterance_labels
 from spoofspan.uncertainty.clusters import Clusters
+from spoofspan.uncertainty.measured_system import measured_system
 from spoofspan.uncertainty.optimism import halves
-from spoofspan.uncertainty.utterance_intervals import measured_utterances
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "trials"
 TOOLS = json.loads((GOLDEN / "expected.json").read_text(encoding="utf-8"))["tools"]
@@ -174,7 +174,7 @@ def test_the_a_dcf_without_each_cluster_is_that_of_the_other_trials_at_its_thres
     mean = sum(left) / len(left)
     error = math.sqrt((len(left) - 1) / len(left) * sum((one - mean) ** 2 for one in left))
     assert found.interval.standard_error == pytest.approx(error, rel=0.05)
-    system = measured_utterances(key, scores, ss.Measure.parse(measure), EvaluationOptions())
+    system = measured_system(key, scores, ss.Measure.parse(measure), EvaluationOptions())
     clustered = Clusters.of(list(system.utterances), clusters)
     left_out = system.left_out(clustered)
     assert sorted(left_out.without.tolist()) == pytest.approx(sorted(left), abs=1e-12)

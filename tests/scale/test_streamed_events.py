@@ -95,7 +95,7 @@ def test_intervals_in_shards_are_those_in_memory(clusters, tmp_path, monkeypatch
 def test_what_is_counted_less_a_part_has_the_bits_of_the_rest_measured_anew(measure):
     references, scores = drawn(random.Random(11), 25)
     parsed = ss.Measure.parse(measure)
-    events = CorpusInMemory(references, scores).events(EvaluationOptions())
+    events = CorpusInMemory(references, scores).events([], EvaluationOptions())
     corpus, value = events.prepared_for(parsed).corpus, events.measured(parsed).value
     utterances = corpus.references.utterances
     clusters = Clusters.of(utterances, {utt: str(i % 6) for i, utt in enumerate(utterances)})

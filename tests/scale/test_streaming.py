@@ -16,8 +16,8 @@ import spoofspan as ss
 from spoofspan.base.errors import SpoofspanError
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.formats.tables import arrow_ipc, csv_files, jsonl, parquet
-from spoofspan.formats.tables.arrow_tables import table_from_scores
-from spoofspan.formats.text import frame_blocks, frame_lines, rttm
+from spoofspan.formats.tables.dataframes import to_arrow
+from spoofspan.formats.text import frame_lines, rttm
 from spoofspan.formats.text.durations import reco2dur_lines
 from spoofspan.scale import memory
 from spoofspan.scale.sharding import IdSample
@@ -106,7 +106,7 @@ def scores_as(kind, scores, folder):
         path.write_bytes(lines if kind == "unit" else gzip.compress(lines))
         return path, {}
     if kind in ("long", "shuffled"):
-        table = table_from_scores(scores, long=True)
+        table = to_arrow(scores)
         rows = np.random.default_rng(1).permutation(table.num_rows)
         pq.write_table(table if kind == "long" else table.take(rows), folder / "s.parquet", row_group_size=300)
         return folder / "s.parquet", {}
@@ -123,8 +123,8 @@ def scores_as(kind, scores, folder):
 @pytest.mark.parametrize("reference_kind", ["rttm", "csv", "jsonl", "parquet", "arrow"])
 def test_every_streamed_format_has_the_same_bits(reference_kind, score_kind, corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(rttm, "LINES_PER_PIECE", 7)
-    monkeypatch.setattr(frame_blocks, "LINES_PER_PIECE", 130)
-    monkeypatch.setattr(frame_blocks, "BLOCK_BYTES", 1500)
+    monkeypatch.setattr(frame_lines, "LINES_PER_PIECE", 130)
+    monkeypatch.setattr(frame_lines, "BLOCK_BYTES", 1500)
     monkeypatch.setattr(parquet, "VALUES_PER_BATCH", 170)
     monkeypatch.setattr(arrow_ipc, "BYTES_PER_PIECE", 2000)
     monkeypatch.setattr(csv_files, "BYTES_PER_PIECE", 2000)
@@ -189,8 +189,8 @@ def damaged(path, line, text):
     ],
 )
 def test_a_bad_line_is_named(line, text, said, corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr(frame_blocks, "LINES_PER_PIECE", 130)
-    monkeypatch.setattr(frame_blocks, "BLOCK_BYTES", 1500)
+    monkeypatch.setattr(frame_lines, "LINES_PER_PIECE", 130)
+    monkeypatch.setattr(frame_lines, "BLOCK_BYTES", 1500)
     references, more = references_as("rttm", corpus[0], tmp_path)
     scores, _ = scores_as("unit", corpus[1], tmp_path)
     damaged(scores, line, text)
@@ -215,8 +215,8 @@ def test_a_bad_row_of_a_table_is_named(corpus, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("lines_per_piece", [130, 100_000])
 def test_an_utterance_that_is_there_twice_is_named_with_its_line(lines_per_piece, corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr(frame_blocks, "LINES_PER_PIECE", lines_per_piece)
-    monkeypatch.setattr(frame_blocks, "BLOCK_BYTES", 1500)
+    monkeypatch.setattr(frame_lines, "LINES_PER_PIECE", lines_per_piece)
+    monkeypatch.setattr(frame_lines, "BLOCK_BYTES", 1500)
     references, more = references_as("rttm", corpus[0], tmp_path)
     scores, _ = scores_as("unit", corpus[1], tmp_path)
     first = corpus[1].utterances[0]

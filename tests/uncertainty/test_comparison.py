@@ -9,7 +9,7 @@ from test_uncertainty import speakers_of, toy
 import spoofspan as ss
 from spoofspan.uncertainty import compare, interval
 from spoofspan.uncertainty.max_t import holm
-from spoofspan.uncertainty.quantiles import inverted_p_value, quantiles
+from spoofspan.uncertainty.spreads import inverted_p_value, quantiles
 
 pytestmark = pytest.mark.quick
 

@@ -187,6 +187,7 @@ def test_rates_without_a_cluster_are_moved_along_the_curve(seed, higher):
     assert found == pytest.approx(moved_by_hand(spoof, values, cluster, 0.1), abs=1e-2 / 60)
 
 
+@pytest.mark.filterwarnings("ignore:.*the best of this very test set")
 @pytest.mark.parametrize("measure", ["range-eer", "utterance-eer", "range-fnr@fpr=0.2", "range-f1", "range-min-dcf"])
 def test_the_standard_error_is_near_that_of_a_bootstrap(measure):
     references, scores = toy(300, 2 if "utterance" in measure else 8, shift=1.0)

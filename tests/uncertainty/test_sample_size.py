@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import spoofspan as ss
 import spoofspan.demo
 from spoofspan.cli import app
-from spoofspan.uncertainty.power import clusters_needed
+from spoofspan.uncertainty.sample_size import clusters_needed
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 

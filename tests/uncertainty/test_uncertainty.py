@@ -13,7 +13,7 @@ from random_corpora import random_case
 import spoofspan as ss
 from spoofspan.uncertainty import Resampling, bootstrap_of, interval, seed_variation
 from spoofspan.uncertainty.clusters import Clusters, draw_replicates, draw_weights, stream
-from spoofspan.uncertainty.eer_replicates import EerReplicates
+from spoofspan.uncertainty.curve_replicates import EerReplicates
 from spoofspan.uncertainty.replicates import ExactColumns, MeasuredReplicates
 
 pytestmark = pytest.mark.quick

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from spoofspan.uncertainty.max_t import adjusted_p_values, draw_ratios, holm
-from spoofspan.uncertainty.power import clusters_needed, detectable_difference, power_of
 from spoofspan.uncertainty.ranks import ranks
+from spoofspan.uncertainty.sample_size import clusters_needed, detectable_difference, power_of
 from spoofspan.uncertainty.variance_components import Term, satterthwaite, variance_components
 
 stats = pytest.importorskip("scipy.stats")

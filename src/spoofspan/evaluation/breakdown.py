@@ -7,33 +7,62 @@ so, and still has its share of the error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from operator import or_
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from spoofspan.base.errors import UsageError, strangers
+from spoofspan.base.errors import (
+    NothingToMeasureError,
+    UndefinedMeasureError,
+    UsageError,
+    reason_of,
+    strangers,
+)
 from spoofspan.base.tabular import Tabular
-from spoofspan.base.times import duration_ns
+from spoofspan.base.times import Int64
 from spoofspan.data.references import References
-from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.crossed import check_column
+from spoofspan.evaluation.corpus import Corpus, CorpusInMemory, LayLater, PlannedMass, ReadColumn, Shard
+from spoofspan.evaluation.crossed import check_column, quietly
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.selections import NO_KIND, ChosenUtterances, RangesOfKind, RangesOfLength, SpoofedRanges
-from spoofspan.evaluation.whole_corpus import WholeCorpus, WholeInMemory
-from spoofspan.measures.operating_point import OperatingPoint
+from spoofspan.evaluation.plan import EvaluationArguments, EvaluationOptions, Plan
+from spoofspan.evaluation.selections import (
+    ChosenUtterances,
+    Selection,
+    SpoofCut,
+    SpoofedRanges,
+    kinds_in,
+    ranges_by_kind,
+    ranges_by_length,
+)
+from spoofspan.mass.ranges import Lay
+from spoofspan.measures.eer import equal_error_rate
+from spoofspan.measures.kind import Value
+from spoofspan.measures.measure import Measure
+from spoofspan.measures.operating_point import OperatingPoint, count_again
+from spoofspan.measures.per_utterance import UtteranceErrors
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from spoofspan.uncertainty.clusters import Resampling
     from spoofspan.uncertainty.comparison import Difference
+    from spoofspan.uncertainty.measured_system import Measured
 
 LENGTHS = (0.1, 0.2, 0.4, 0.8, 1.6)  # seconds
 DISTANCES = (0.02, 0.04, 0.08, 0.16)  # seconds
+# The breakdowns that need no column of metadata.
+BREAKDOWNS = ("kind", "length", "boundary")
+
+
+class BreakdownArguments(EvaluationArguments, total=False):
+    """The measure of the groups, and how it is taken, as keyword arguments."""
+
+    measure: str
 
 
 @dataclass(frozen=True)
@@ -108,28 +137,18 @@ def by_column(
     column: Mapping[str, str],
     *,
     name: str = "column",
-    measure: str = "range-eer",
-    resampling: Resampling | None = None,
     differences: bool = True,
-    **arguments: Unpack[RuleArguments],
+    **arguments: Unpack[BreakdownArguments],
 ) -> Breakdown:
     """Break down by a value that every utterance has (speaker, codec, language): utterance -> value."""
-    whole = WholeInMemory(references, scores, measure, {**arguments, "resampling": resampling})
-    return groups_by_column(whole, column, name, differences=differences)
+    return _in_memory(references, scores, **arguments).by_column(column, name, differences=differences)
 
 
 def by_kind(
-    references: References,
-    scores: Scores,
-    *,
-    measure: str = "range-eer",
-    resampling: Resampling | None = None,
-    differences: bool = True,
-    **arguments: Unpack[RuleArguments],
+    references: References, scores: Scores, *, differences: bool = True, **arguments: Unpack[BreakdownArguments]
 ) -> Breakdown:
     """Break down by the kind of the spoofed ranges: each attack against all bona fide time."""
-    whole = WholeInMemory(references, scores, measure, {**arguments, "resampling": resampling})
-    return groups_by_kind(whole, differences=differences)
+    return _in_memory(references, scores, **arguments).by_kind(differences=differences)
 
 
 def by_length(
@@ -137,14 +156,11 @@ def by_length(
     scores: Scores,
     *,
     edges: Sequence[float] = LENGTHS,
-    measure: str = "range-eer",
-    resampling: Resampling | None = None,
     differences: bool = True,
-    **arguments: Unpack[RuleArguments],
+    **arguments: Unpack[BreakdownArguments],
 ) -> Breakdown:
     """Break down by the length of the spoofed ranges (``edges`` in seconds), each against all bona fide time."""
-    whole = WholeInMemory(references, scores, measure, {**arguments, "resampling": resampling})
-    return groups_by_length(whole, edges, differences=differences)
+    return _in_memory(references, scores, **arguments).by_length(edges, differences=differences)
 
 
 def by_boundary(
@@ -152,89 +168,190 @@ def by_boundary(
     scores: Scores,
     *,
     distances: Sequence[float] = DISTANCES,
-    measure: str = "range-eer",
-    resampling: Resampling | None = None,
     differences: bool = True,
-    **arguments: Unpack[RuleArguments],
+    **arguments: Unpack[BreakdownArguments],
 ) -> Breakdown:
     """Break down by the distance from the nearest true boundary: how much of the error lies within each.
 
     The value of a group is measured on the time *outside* its distance, as with a collar. A distance holds the smaller
     ones, so there are no ``differences``, wanted or not.
     """
-    whole = WholeInMemory(references, scores, measure, {**arguments, "resampling": resampling})
-    return groups_by_boundary(whole, distances)
+    return _in_memory(references, scores, **arguments).by_boundary(distances)
 
 
-# The breakdowns that need nothing but references and scores, by name.
-BREAKDOWNS: Mapping[str, Callable[..., Breakdown]] = {"kind": by_kind, "length": by_length, "boundary": by_boundary}
+def _in_memory(
+    references: References, scores: Scores, *, measure: str = "range-eer", **arguments: Unpack[EvaluationArguments]
+) -> MeasuredCorpus:
+    return MeasuredCorpus(CorpusInMemory(references, scores), measure, EvaluationOptions.from_arguments(arguments))
 
 
-def groups_by_column(
-    whole: WholeCorpus, column: Mapping[str, str], name: str = "column", *, differences: bool = True
-) -> Breakdown:
-    """The groups of utterances with the same value."""
-    utterances = whole.errors.utterances
-    check_column(name, column, utterances)
-    rows: dict[str, list[int]] = {}
-    for row, utt in enumerate(utterances):
-        rows.setdefault(column[utt], []).append(row)
-    values = sorted(rows)
-    measurers = whole.measurers([ChosenUtterances(frozenset(utterances[row] for row in rows[one])) for one in values])
-    errors = whole.errors.false_positive + whole.errors.false_negative
-    groups = []
-    for value, measure in zip(values, measurers, strict=True):
-        chosen = rows[value]
-        times = int(whole.errors.bona_fide[chosen].sum()), int(whole.errors.spoof[chosen].sum())
-        found = whole.try_on(value, measure)
-        groups.append(_group(value, len(chosen), times, (int(errors[chosen].sum()), int(errors.sum())), found))
-    about = "; ".join(strangers(f"a {name}", column, utterances))
-    return _breakdown(whole, name, groups, about, differences)
+class MeasuredCorpus:
+    """A corpus with its value and its errors at one threshold; groups are cut out of it.
+
+    ``at`` is the threshold of all groups, by default that of the value.
+    """
+
+    def __init__(
+        self, corpus: Corpus, measure: str, options: EvaluationOptions, at: OperatingPoint | None = None
+    ) -> None:
+        _ = corpus.higher  # refuses proposals, which are not broken down in time
+        self.corpus, self.options, self.resampling = corpus, options, options.resampling
+        plan = corpus.plan(check_measure_of_ranges(measure), options)
+        (lay,) = corpus.lay([plan], signed=options.signed)
+        self.planned = lay()
+        with quietly():
+            self.measured = self.planned.measured()
+        self.parts: dict[str, Measured] = {}  # groups with a value, if intervals are asked for
+        self.point = self.measured.point if at is None else at
+        if self.point.threshold != self.point.threshold:  # a value over all thresholds
+            self.point = equal_error_rate(self.planned.mass, plan.eer_rule).point
+        groups_too = plan.measure.kind.at_threshold  # they are measured where the whole corpus is
+        self.plan = replace(plan, threshold=self.point.threshold) if groups_too else plan
+
+    @cached_property
+    def totals(self) -> OperatingPoint:
+        """All time (ns), and how much of it is called wrong at the threshold of all groups."""
+        return count_again(self.planned.mass, self.point)
+
+    @cached_property
+    def errors(self) -> UtteranceErrors:
+        """The errors of each utterance at the threshold of all groups."""
+        return cast("Any", self.planned.errors_at)(self.point)  # type: ignore[no-any-return]
+
+    def break_down(self, by: str, read_column: ReadColumn, *, differences: bool = True) -> Breakdown:
+        """The groups by kind, length, boundary or a column, which is read if it is needed."""
+        if by == "kind":
+            return self.by_kind(differences=differences)
+        if by == "length":
+            return self.by_length(differences=differences)
+        if by == "boundary":
+            return self.by_boundary()
+        return self.by_column(read_column(by), by, differences=differences)
+
+    def by_column(self, column: Mapping[str, str], name: str = "column", *, differences: bool = True) -> Breakdown:
+        """The groups of utterances with the same value."""
+        utterances = self.errors.utterances
+        check_column(name, column, utterances)
+        rows: dict[str, list[int]] = {}
+        for row, utt in enumerate(utterances):
+            rows.setdefault(column[utt], []).append(row)
+        values = sorted(rows)
+        later = self._lay([ChosenUtterances(frozenset(utterances[row] for row in rows[one])) for one in values])
+        errors = self.errors.false_positive + self.errors.false_negative
+        groups = []
+        for value, lay in zip(values, later, strict=True):
+            chosen = rows[value]
+            times = int(self.errors.bona_fide[chosen].sum()), int(self.errors.spoof[chosen].sum())
+            found = self._try_on(value, lay)
+            groups.append(_group(value, len(chosen), times, (int(errors[chosen].sum()), int(errors.sum())), found))
+        about = "; ".join(strangers(f"a {name}", column, utterances))
+        return self._breakdown(name, groups, about, differences)
+
+    def by_kind(self, *, differences: bool = True) -> Breakdown:
+        """The kinds of the spoofed ranges."""
+        kinds: frozenset[str] = self.corpus.merged(_kinds, or_, "kinds")
+        return self._by_ranges("kind", ranges_by_kind(kinds), differences)
+
+    def by_length(self, edges: Sequence[float] = LENGTHS, *, differences: bool = True) -> Breakdown:
+        """The spoofed ranges by their length."""
+        return self._by_ranges("length", ranges_by_length(edges), differences)
+
+    def by_boundary(self, distances: Sequence[float] = DISTANCES) -> Breakdown:
+        """How much of the error lies near true boundaries."""
+        groups = []
+        for distance in distances:
+            options = replace(self.options, rules={**self.options.rules, "collar": distance})
+            outside = MeasuredCorpus(self.corpus, str(self.plan.measure), options, self.point)
+            all_time, left = self.totals, outside.totals
+            times = all_time.bona_fide - left.bona_fide, all_time.spoof - left.spoof
+            error = _error(all_time) - _error(left), _error(all_time)
+            found = outside._with_interval("", outside.planned, outside.measured), ""
+            groups.append(_group(f"within {distance * 1000:g} ms", self.planned.count, times, error, found))
+        value = self.measured.value_text
+        about = f"each value: on the time farther than that from any boundary; on all time it is {value}"
+        return self._breakdown("boundary", groups, about, differences=False)
+
+    def _by_ranges(self, by: str, chosen: Mapping[str, SpoofedRanges], differences: bool) -> Breakdown:
+        """Measure some spoofed ranges at a time, against all bona fide time."""
+        work = partial(_range_totals, self.plan, list(chosen.values()), self.point, self.corpus.lay_sides)
+        totals = self.corpus.merged(work, np.add, "groups").tolist()
+        there = {name: row for name, row in zip(chosen, totals, strict=True) if row[0]}
+        groups = []
+        for name, lay in zip(there, self._lay([chosen[name] for name in there]), strict=True):
+            utterances, spoof, missed = there[name]
+            found = self._try_on(name, lay)
+            error = 0 if found[0] is None else missed, self.totals.false_negative
+            groups.append(_group(name, utterances, (self.totals.bona_fide, spoof), error, found))
+        about = "errors: missed spoof only, since a false alarm lies in no spoofed range"
+        return self._breakdown(by, groups, about, differences)
+
+    def _lay(self, selections: Sequence[Selection]) -> Sequence[LayLater]:
+        return self.corpus.lay([replace(self.plan, selection=one) for one in selections], signed=False)
+
+    def _try_on(self, name: str, lay: LayLater) -> tuple[Measurement | None, str]:
+        """Measure a part of the corpus; or say why it has no value."""
+        try:
+            planned = lay()
+            with quietly():
+                found = planned.measured()
+        except UndefinedMeasureError as error:
+            return None, reason_of(error)
+        return self._with_interval(name, planned, found), ""
+
+    def _with_interval(self, name: str, planned: PlannedMass, found: Measurement) -> Measurement:
+        if self.resampling is None:
+            return found
+        from spoofspan.uncertainty.intervals import interval_of_system
+
+        self.parts[name] = planned.system(Value(found.value, found.point))
+        try:
+            with quietly():  # small groups are cautioned in their intervals
+                return replace(found, interval=interval_of_system(self.parts[name], self.resampling))
+        except (UndefinedMeasureError, UsageError) as error:  # one cluster only, or replicates without a class
+            return replace(found, notes=(*found.notes, f"no interval: {reason_of(error)}"))
+
+    def _breakdown(self, by: str, groups: Sequence[Group], about: str, differences: bool) -> Breakdown:
+        tested: tuple[Difference, ...] = ()
+        if differences and self.resampling is not None:
+            from spoofspan.uncertainty.group_differences import group_differences
+
+            tested = group_differences(self.parts, self.planned.mass.utterances, self.resampling)
+        return Breakdown(by, str(self.plan.measure), self.point.threshold, tuple(groups), about, tested)
 
 
-def groups_by_kind(whole: WholeCorpus, *, differences: bool = True) -> Breakdown:
-    """The kinds of the spoofed ranges."""
-    kinds = whole.kinds()
-    if not kinds:
-        raise UsageError("these references have no kinds; give RTTM with attack names, or a column 'kind'")
-    names = [*sorted(kinds - {NO_KIND}), *sorted(kinds & {NO_KIND})]
-    return _by_ranges(whole, "kind", {name: RangesOfKind(name) for name in names}, differences)
+def check_measure_of_ranges(measure: str) -> Measure:
+    """The measure of that name; groups are in seconds, so others than of ranges are refused."""
+    parsed = Measure.parse(measure)
+    if parsed.basis != "range":
+        raise UsageError(
+            f"{measure}: a breakdown by kind, length or boundary is in seconds, so its measure is one of ranges; "
+            "take range-eer first, or group whole utterances by a column of metadata (--by attack --metadata FILE)"
+        )
+    return parsed
 
 
-def groups_by_length(whole: WholeCorpus, edges: Sequence[float] = LENGTHS, *, differences: bool = True) -> Breakdown:
-    """The spoofed ranges by their length."""
-    bounds = [0, *(duration_ns(edge, "edge") for edge in edges), np.iinfo(np.int64).max]
-    chosen: dict[str, SpoofedRanges] = {}
-    for low, high in pairwise(bounds):
-        name = f"under {high / 1e9:g} s" if not low else f"{low / 1e9:g} s and more" if high == bounds[-1] else ""
-        chosen[name or f"{low / 1e9:g} to {high / 1e9:g} s"] = RangesOfLength(low, int(high))
-    return _by_ranges(whole, "length", chosen, differences)
+def _kinds(shard: Shard) -> frozenset[str]:
+    return frozenset() if shard[0] is None else kinds_in(shard[0])
 
 
-def groups_by_boundary(whole: WholeCorpus, distances: Sequence[float] = DISTANCES) -> Breakdown:
-    """How much of the error lies near true boundaries."""
-    groups = []
-    for distance in distances:
-        outside = whole.farther_than(distance)
-        all_time, left = whole.totals, outside.totals
-        times = all_time.bona_fide - left.bona_fide, all_time.spoof - left.spoof
-        error = _error(all_time) - _error(left), _error(all_time)
-        found = outside.with_interval(), ""
-        groups.append(_group(f"within {distance * 1000:g} ms", len(whole.mass.utterances), times, error, found))
-    value = whole.measured.value_text
-    about = f"each value: on the time farther than that from any boundary; on all time it is {value}"
-    return _breakdown(whole, "boundary", groups, about, differences=False)
-
-
-def _by_ranges(whole: WholeCorpus, by: str, chosen: Mapping[str, SpoofedRanges], differences: bool) -> Breakdown:
-    """Measure some spoofed ranges at a time."""
-    groups = []
-    for name, part in whole.spoofed_parts(chosen).items():
-        found = whole.try_on(name, part.measure)
-        error = 0 if found[0] is None else part.missed, whole.totals.false_negative
-        groups.append(_group(name, part.utterances, (whole.totals.bona_fide, part.spoof), error, found))
-    about = "errors: missed spoof only, since a false alarm lies in no spoofed range"
-    return _breakdown(whole, by, groups, about, differences)
+def _range_totals(plan: Plan, selections: Sequence[SpoofedRanges], at: OperatingPoint, lay: Lay, shard: Shard) -> Int64:
+    """A row for each selection: how many utterances have such ranges, how long these are (ns), and what is missed."""
+    references, scores = shard
+    if references is None:
+        return np.zeros((len(selections), 3), np.int64)
+    missed = [0] * len(selections)
+    if scores is not None:
+        with suppress(NothingToMeasureError):
+            laid = plan.laid(references, scores, lay)
+            cut = SpoofCut.of(references, laid)
+            own = (cut.group(one, references, laid).pieces[1] for one in selections)
+            shared, *amounts = [
+                count_again(laid.mass_of(replace(cut.part, pieces=(piece,))), at).false_negative
+                for piece in (cut.shared, *own)
+            ]
+            missed = [shared + amount for amount in amounts]
+    rows = [(*one.extent(references), amount) for one, amount in zip(selections, missed, strict=True)]
+    return np.array(rows, np.int64).reshape(-1, 3)
 
 
 def _error(at: OperatingPoint) -> int:
@@ -248,8 +365,3 @@ def _group(
     """A group of its bona fide and spoofed time (ns), its error and that of all, its value or why it has none."""
     share = error[0] / error[1] if error[1] else float("nan")
     return Group(name, utterances, times[0] / 1e9, times[1] / 1e9, error[0] / 1e9, share, *found)
-
-
-def _breakdown(whole: WholeCorpus, by: str, groups: Sequence[Group], about: str, differences: bool) -> Breakdown:
-    tested = whole.differences() if differences else ()
-    return Breakdown(by, str(whole.plan.measure), whole.point.threshold, tuple(groups), about, tested)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from spoofspan.base.columns import Flags, order_by_id, utterance_of_rows
-from spoofspan.base.errors import UsageError, nearest_name, refuse
+from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_name, refuse
 from spoofspan.base.numbers import shortest_text
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.calibration import (
@@ -196,15 +196,13 @@ class LearningSet:
     def _of_utterances(
         cls, truth: Truth, names: tuple[str, ...], given: tuple[Any, ...], options: EvaluationOptions
     ) -> LearningSet:
-        truth = labels_of(truth)
         given = tuple(one.of_column(trials=False) for one in given)
         ordered = tuple(one.take(order_by_id(one.utterances)) for one in given)
         columns = utterance_columns(ordered, names)
         first: UtteranceScores = ordered[0]
         rows = UtteranceScores(first.utterances, np.arange(len(first), dtype=np.float64), "bonafide")
-        corpora = [UtteranceCorpus(truth, one) for one in (rows, *given)]
-        corpora[0].prepare([Measure("utterance-cllr")], options)  # refuses rules that mean nothing here
-        plan = options.plan(Measure("utterance-cllr"), None)
+        corpora = [UtteranceCorpus(labels_of(truth), one) for one in (rows, *given)]
+        plan = corpora[0].plan(Measure("utterance-cllr"), options)
         mass, _ = corpora[0].mass(plan.rules)
 
         def sign(method: str, parameters: str) -> Signature:
@@ -241,6 +239,11 @@ class LearningSet:
         some = np.flatnonzero(wanted[self.utterance] & (self.bona_fide + self.spoof > 0))
         columns = [column[some] for column in self.columns]
         bona_fide, spoof = self.bona_fide[some], self.spoof[some]
+        if not (bona_fide.any() and spoof.any()):
+            raise UndefinedMeasureError(
+                "without the clusters that are held out, one class is missing; leave cross-validation out with folds=0 "
+                "(--folds 0), or learn on more speakers"
+            )
         maps: list[PavMap] = []
         if method == "pav":
             utterances = int(np.count_nonzero(wanted))

@@ -6,18 +6,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from spoofspan.data.calibration import Calibration
-from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
-from spoofspan.data.sides import check_sides
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.calibration import FOLDS, LearningSet, Method
-from spoofspan.evaluation.corpus import Corpus, CorpusInMemory
+from spoofspan.evaluation.corpus import corpus_of
 from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.evaluation.utterances import Truth, UtteranceCorpus, labels_of
+from spoofspan.evaluation.utterances import Truth
 from spoofspan.measures.measure import Measure
 
 if TYPE_CHECKING:
@@ -47,16 +45,10 @@ def calibration_effect(
     **rules: Unpack[RuleArguments],
 ) -> CalibrationEffect:
     """Measure what scores are worth if they are taken as log-likelihood ratios."""
-    timed = isinstance(scores, Scores)
-    names = [str(Measure.parse(f"{'range' if timed else 'utterance'}-{one}")) for one in MEASURED]
+    basis = "utterance" if isinstance(scores, UtteranceScores) else "range"
+    names = [str(Measure.parse(f"{basis}-{one}")) for one in MEASURED]
     options = EvaluationOptions(convention, scores_are="llr", signed=False, rules=rules)
-    corpus: Corpus
-    if isinstance(scores, Scores):
-        check_sides(references, scores)
-        corpus = CorpusInMemory(cast("References", references), scores)
-    else:
-        corpus = UtteranceCorpus(labels_of(references), scores)
-    found = corpus.evaluate(names, options, lambda measure, reason: None)
+    found = corpus_of(references, scores).evaluate(names, options, lambda measure, reason: None)
     return CalibrationEffect(name, *(found[one].value if one in found else math.inf for one in names))
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -12,8 +13,13 @@ from spoofspan.base.times import exact_sum, milliseconds
 from spoofspan.data.references import LABELS, References
 from spoofspan.data.rules import RuleArguments, Rules, Touched, rules_for
 from spoofspan.data.scores import Scores
+from spoofspan.data.sides import check_references
+from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.evaluation.plan import EvaluationOptions
+from spoofspan.evaluation.utterances import Truth, UtteranceCorpus, labels_of
 from spoofspan.mass.label_rules import label_references
 from spoofspan.mass.ranges import Overlay
+from spoofspan.measures.measure import Measure
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -27,6 +33,7 @@ class Check:
     touched: tuple[Touched, ...]
     problems: tuple[str, ...]
     notes: tuple[str, ...] = ()  # on what would not be measured
+    identified: bool = False  # a file of any kind was described, and nothing checked
 
     @property
     def passed(self) -> bool:
@@ -47,13 +54,17 @@ class Check:
 
 
 def check(
-    references: References,
-    scores: Scores | None = None,
+    references: Truth,
+    scores: Scores | UtteranceScores | None = None,
     *,
     convention: str = "default",
     **rules: Unpack[RuleArguments],
 ) -> Check:
-    """Check references, and scores against them, under a set of rules."""
+    """Check references, and scores against them, under a set of rules; labels with scores of whole utterances."""
+    if isinstance(scores, UtteranceScores):
+        return _check_utterances(references, scores, EvaluationOptions(convention, rules=rules))
+    check_references(references)
+    references = cast("References", references)
     strict, _ = rules_for("range", convention, rules)
     lenient = _lenient(strict)
     facts = _facts(references) | ({} if scores is None else _score_facts(scores))
@@ -70,6 +81,29 @@ def check(
         except SpoofspanError as error:
             problems.append(str(error))
     return Check(facts, touched, tuple(dict.fromkeys(problems)))
+
+
+def _check_utterances(truth: Truth, scores: UtteranceScores, options: EvaluationOptions) -> Check:
+    """Check scores of whole utterances against their labels."""
+    labels = labels_of(truth)
+    if isinstance(labels, References):
+        facts = _facts(labels)
+    else:
+        counts = Counter(labels.values())
+        facts = {"utterances in the labels": str(len(labels)), **{word: str(counts[word]) for word in sorted(counts)}}
+    facts |= {"utterances in the scores": str(len(scores)), "values": _spread(scores)}
+    try:
+        corpus = UtteranceCorpus(labels, scores)
+        _, touched = corpus.mass(corpus.plan(Measure("utterance-eer"), options).rules)
+    except SpoofspanError as error:
+        return Check(facts, (), (str(error),))
+    return Check(facts, touched, ())
+
+
+def _spread(scores: Scores | UtteranceScores) -> str:
+    """The smallest and the largest score, their type, and what high ones mean."""
+    spread = f"{scores.values.min():g} to {scores.values.max():g}" if scores.values.size else "none"
+    return f"{spread} ({scores.values.dtype}, higher = {scores.higher})"
 
 
 def _lenient(rules: Rules) -> Rules:
@@ -104,12 +138,11 @@ def _facts(references: References) -> dict[str, str]:
 
 def _score_facts(scores: Scores) -> dict[str, str]:
     hop = "ranges" if scores.hop is None else milliseconds(scores.hop)
-    spread = f"{scores.values.min():g} to {scores.values.max():g}" if scores.values.size else "none"
     without = int(np.count_nonzero(np.diff(scores.offsets) == 0))
     return {
         "utterances in the scores": str(len(scores)),
         "scores": str(scores.values.size),
         "hop": hop,
-        "values": f"{spread} ({scores.values.dtype}, higher = {scores.higher})",
+        "values": _spread(scores),
         "utterances without any score": str(without),
     }

@@ -2,53 +2,74 @@
 
 ::
 
-    measures ──parse──▶ Measure ──plan──▶ Plan ──a corpus measures──▶ Measurement ──▶ Evaluation
+    measures ──parse──▶ Measure ──plan──▶ Plan ──a corpus lays it──▶ PlannedMass ──▶ Measurement ──▶ Evaluation
 
-All of them share the loop of :meth:`Corpus.evaluate`. What they differ in is how they prepare to take measures
-(:meth:`Corpus.prepare`): with all data at hand, or by a pass over shards.
+All of them share the loop of :meth:`Corpus.evaluate`, groups, tables of cells and what is measured again for intervals.
+What they differ in is how they make masses of plans (:meth:`Corpus.lay`): with all data at hand, or by passes over
+shards. :func:`corpus_of` makes a corpus of any truth and any scores in memory.
 """
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from spoofspan.base.documents import read_json
-from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, strangers
+from spoofspan.base.columns import positions
+from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, strangers
 from spoofspan.base.progress import progress, track
 from spoofspan.base.tabular import Tabular
-from spoofspan.data.references import References
-from spoofspan.data.rules import CONVENTIONS, Touched
+from spoofspan.base.times import Int64
+from spoofspan.base.version import __version__
+from spoofspan.data.references import Labels, References
+from spoofspan.data.rules import CONVENTIONS, RULES_VERSION, Touched
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.data.sides import check_scores, check_sides, check_utterance_scores
+from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.cautions import refuse_strange_regions, with_cautions
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, Undefined
-from spoofspan.evaluation.signature import Inputs
-from spoofspan.mass.ranges import LatestOverlay
+from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, Undefined, no_point
+from spoofspan.evaluation.signature import Inputs, Signature
+from spoofspan.mass.ranges import LatestOverlay, Lay, Overlay
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT, USUAL_OF_EVENTS
+from spoofspan.measures.kind import Value
 from spoofspan.measures.measure import Measure, flat_name, parse_measures
 from spoofspan.measures.operating_point import OperatingPoint
 
 if TYPE_CHECKING:
     from spoofspan.data.proposals import Proposals
-    from spoofspan.data.utterance_scores import UtteranceScores
     from spoofspan.evaluation.breakdown import Breakdown
-    from spoofspan.evaluation.crossed import CrossedBreakdown
+    from spoofspan.evaluation.crossed import Columns, CrossedBreakdown
     from spoofspan.evaluation.events import EventEvaluation
-    from spoofspan.evaluation.utterances import UtteranceCorpus
+    from spoofspan.evaluation.measurement import EventMeasurement
+    from spoofspan.evaluation.utterances import Truth, UtteranceCorpus
     from spoofspan.measures.per_utterance import UtteranceErrors
     from spoofspan.uncertainty.clusters import Resampling
+    from spoofspan.uncertainty.measured_system import Measured
 
-# How a signature says that utterance scores were given.
-GIVEN = "|utterance-scores:given|"
+# What is done with scores in time says nothing about scores without time.
+NEEDS_TIME = "needs scores in time: give SCORES after REFERENCES"
 MeasureOne = Callable[[Measure], Measurement]
 ReadColumn = Callable[[str], Mapping[str, str]]
+Signer = Callable[[], Signature]
+# References or scores are None where a shard has utterances on one side only.
+Shard = tuple[References | None, Scores | None]
+T = TypeVar("T")
+
+
+class Events(Protocol):
+    """Event measures of one system on one corpus."""
+
+    def measured(self, measure: Measure) -> EventMeasurement:
+        """Measure one thing."""
+
+    def ready(self, measure: Measure) -> Measured:
+        """Measure one thing, ready to be measured again without any cluster."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +127,9 @@ class Evaluation(Tabular):
         return results_table(self, signatures=False).render("html")
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data, ready for JSON."""
-        return {"measurements": [m.to_dict() for m in self.measurements.values()]}
+        """Everything as plain data: the content of a result file, in the shape of ``docs/schema/evaluation.json``."""
+        versions = {"spoofspan": __version__, "rules_version": RULES_VERSION}
+        return {**versions, "measurements": [m.to_dict() for m in self.measurements.values()]}
 
     def to_flat_dict(self) -> dict[str, float]:
         """Numbers by plain names, for a logger of experiments (MLflow, W&B, TensorBoard): ``log_metrics(flat)``.
@@ -123,8 +145,117 @@ class Evaluation(Tabular):
         return flat
 
 
+@dataclass(frozen=True, eq=False)
+class PlannedMass:
+    """The mass of a corpus, or of a part of it, under a plan: what is measured, once and again.
+
+    Parameters
+    ----------
+    plan, mass, touched
+        How it is measured, what is measured, and the amounts that rules touched.
+    count
+        How many utterances there are, which need not be listed.
+    signer
+        Signs a value of it.
+    errors_at
+        The errors of each utterance at an operating point, for means over utterances.
+    both_classes
+        Whether the references list both classes; None where nothing lasts any time.
+    classes
+        The class of each utterance, where the mass does not tell: of trials, targets and non-targets are bona fide.
+    """
+
+    plan: Plan
+    mass: ScoreMass
+    touched: Sequence[Touched]
+    count: int
+    signer: Signer
+    errors_at: Callable[[OperatingPoint], UtteranceErrors] | None = None
+    both_classes: bool | None = None
+    classes: Labels | None = None
+
+    def value(self) -> Value:
+        """Its value."""
+        return self.plan.value(self.mass)
+
+    def measured(self, undefined: Undefined = "raise") -> Measurement:
+        """Its value, with all that belongs to it."""
+        if undefined not in ("raise", "nan"):
+            raise UsageError(f"undefined={undefined!r}: valid: 'raise', 'nan'")
+        plan, notes = self.plan, self.plan.notes
+        cautions: tuple[str, ...] = ()
+        try:
+            found = self.value()
+            if plan.measure.macro and found.point is not None and self.errors_at is not None:
+                found, note = plan.mean(found.point, self.errors_at(found.point))
+                notes = (*notes, note)
+        except UndefinedMeasureError as error:
+            refuse_strange_regions(plan.rules.regions, self.mass.utterances if plan.rules.regions else ())
+            if undefined == "raise":
+                raise
+            found, cautions = Value(float("nan")), (str(error),)
+        cautions = cautions or plan.measure.kind.cautions(plan, found)
+        for caution in cautions:
+            warnings.warn(f"{plan.measure}: {caution}", SpoofspanWarning, stacklevel=5)
+        return Measurement(
+            measure=str(plan.measure),
+            value=float(found.value),
+            point=no_point(self.mass) if found.point is None else found.point,
+            neighbours=found.neighbours,
+            eer_rule=plan.read_off,
+            convention=plan.convention,
+            rules=plan.rules,
+            touched={entry.rule: entry for entry in self.touched},
+            utterances=self.count,
+            exact_value=found.value if isinstance(found.value, Fraction) else None,
+            warnings=cautions,
+            notes=notes,
+            signer=self.signer,
+        )
+
+    def cautioned(self, undefined: Undefined = "raise", resampling: Resampling | None = None) -> Measurement:
+        """The measurement of a whole corpus: with reasons to look twice, and with an interval if one is asked for."""
+        found = self.measured(undefined)
+        if self.both_classes is not None:
+            found = with_cautions(found, self.plan, self.mass, both_classes=self.both_classes)
+        if resampling is None:
+            return found
+        from spoofspan.uncertainty.intervals import interval_of_system
+
+        interval = interval_of_system(self.system(Value(found.value, found.point)), resampling)
+        known = self.mass.utterances
+        notes = [text for name, of in resampling.factors.items() for text in strangers(f"a {name}", of, known)]
+        return replace(found, interval=interval, notes=(*found.notes, *notes))
+
+    def system(self, found: Value) -> Measured:
+        """What was measured, ready to be measured again under any weights of its clusters."""
+        from spoofspan.uncertainty.measured_system import MeasuredSystem
+
+        return MeasuredSystem(self.plan, self.mass, float(found.value), self.signer, found.point)
+
+    def take(self, chosen: Int64, plan: Plan | None = None) -> PlannedMass:
+        """Some of its utterances, under another plan if one is given; a value of them has no signature of its own."""
+        (part,) = self.mass.parts
+        classes = None if self.classes is None else self.classes[chosen]
+        mass = replace(self.mass, parts=(part.take(chosen),))
+        return replace(self, plan=plan or self.plan, mass=mass, count=chosen.size, classes=classes)
+
+
+LayLater = Callable[[], PlannedMass]
+
+
 class Corpus(ABC):
-    """References and what a system said of them, ready to be measured."""
+    """Truth and what a system said of it, ready to be measured, wherever they are.
+
+    A corpus says how it plans a measure (:meth:`plan`) and makes masses of plans (:meth:`lay`). A group is a plan with
+    a selection; corpora in memory can also be taken apart (:meth:`take`). What is asked of all utterances one after the
+    other is asked shard by shard (:meth:`merged`); a corpus in memory is one shard.
+    """
+
+    @property
+    def lay_sides(self) -> Lay:
+        """Lay both sides of a shard over each other."""
+        return Overlay.of
 
     @property
     @abstractmethod
@@ -136,22 +267,86 @@ class Corpus(ABC):
         """What is measured if nothing is asked for."""
 
     @abstractmethod
-    def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
-        """Plan the measures; return the function that takes one of them."""
+    def plan(self, measure: Measure, options: EvaluationOptions) -> Plan:
+        """Settle how a measure is taken; one that this corpus does not have is refused."""
 
     @abstractmethod
+    def lay(self, plans: Sequence[Plan], *, signed: bool = True) -> Sequence[LayLater]:
+        """For each plan, what makes its mass; all of them share what work they can."""
+
+    def events(self, measures: Sequence[Measure], options: EvaluationOptions) -> Events:
+        """What takes event measures, which share their proposals and their matching."""
+        raise UsageError(f"{measures[0]} {NEEDS_TIME}")
+
+    def classes(self) -> Mapping[str, int]:
+        """The class of each utterance: spoof, if any of it is."""
+        raise UsageError("the classes of utterances are known of a corpus in memory; read it whole")
+
+    def take(self, utterances: Sequence[str]) -> Corpus:
+        """The corpus of some utterances, as far as it has them."""
+        raise UsageError("only a corpus in memory is cut into corpora; read it whole")
+
+    def merged(self, work: Callable[[Shard], T], merge: Callable[[T, T], T], what: str) -> T:
+        """What came of all shards, merged in any order and grouping."""
+        raise UsageError(f"{what} {NEEDS_TIME}")
+
     def errors_by_utterance(
         self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
     ) -> UtteranceErrors:
         """The errors of each utterance at an operating point, with each one's own range EER if asked for."""
+        raise UsageError(f"--per-utterance {NEEDS_TIME}")
 
-    @abstractmethod
+    def measure(self, measure: Measure, options: EvaluationOptions, undefined: Undefined = "raise") -> Measurement:
+        """Take one measure, which is not of events."""
+        (lay,) = self.lay([self.plan(measure, options)], signed=options.signed)
+        return lay().cautioned(undefined, options.resampling)
+
+    def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
+        """Plan the measures; return the function that takes one of them."""
+        of_events = [one for one in measures if one.basis == EVENT]
+        events = self.events(of_events, options) if of_events else None
+        plans = {one: self.plan(one, options) for one in measures if one.basis != EVENT}
+        later = dict(zip(plans, self.lay(list(plans.values()), signed=options.signed), strict=True))
+
+        def measured(measure: Measure) -> Measurement:
+            if events is not None and measure.basis == EVENT:
+                return events.measured(measure)
+            return later[measure]().cautioned(resampling=options.resampling)
+
+        return measured
+
+    def ready(self, measure: Measure, options: EvaluationOptions) -> Measured:
+        """Take a measure once, ready to be taken again under any weights of its clusters."""
+        if measure.basis == EVENT:
+            return self.events([measure], options).ready(measure)
+        (lay,) = self.lay([self.plan(measure, options)])
+        planned = lay()
+        if measure.macro:
+            from spoofspan.uncertainty.measured_system import values_of_utterances
+            from spoofspan.uncertainty.replicates import mean_of
+
+            return planned.system(Value(mean_of(values_of_utterances(planned.plan, planned.mass))))
+        return planned.system(planned.value())
+
     def break_down(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> Breakdown:
         """The groups of the corpus by kind, length, boundary or a column, which is read if it is needed."""
+        from spoofspan.evaluation.breakdown import MeasuredCorpus
 
-    @abstractmethod
+        return MeasuredCorpus(self, measure, options).break_down(by, read_column)
+
     def cross(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> CrossedBreakdown:
         """A measure by one or two columns of metadata, with a comma between them."""
+        from spoofspan.evaluation.crossed import columns_of, crossed
+
+        wanted = Measure.parse(measure)
+        if wanted.basis == EVENT:
+            return self.cross_events(wanted, columns_of(by, read_column), options)
+        (lay,) = self.lay([self.plan(wanted, options)], signed=False)
+        return crossed(lay(), columns_of(by, read_column), options.resampling)
+
+    def cross_events(self, measure: Measure, columns: Columns, options: EvaluationOptions) -> CrossedBreakdown:
+        """An event measure by one or two columns of metadata; proposals of scores are those of the whole corpus."""
+        raise UsageError(f"{measure} {NEEDS_TIME}")
 
     def evaluate(
         self, measures: Sequence[str | Measure], options: EvaluationOptions, on_undefined: OnUndefined | None = None
@@ -196,6 +391,26 @@ class Corpus(ABC):
         return self.evaluate(["range-eer"], replace(options, threshold=None))["range-eer"].point
 
 
+def corpus_of(
+    truth: Truth,
+    system: Scores | Proposals | UtteranceScores,
+    *,
+    utterance_scores: UtteranceScores | None = None,
+    boundary_scores: Scores | None = None,
+) -> Corpus:
+    """The corpus in memory of truth and what a system said: scores in time, proposals, or scores of whole utterances.
+
+    Scores in time may have ``utterance_scores`` and ``boundary_scores`` besides.
+    """
+    if not isinstance(system, UtteranceScores):
+        return CorpusInMemory(truth, system, utterance_scores, boundary_scores)  # type: ignore[arg-type] # is checked
+    if utterance_scores is not None or boundary_scores is not None:
+        raise UsageError("scores of whole utterances stand alone; leave utterance_scores= and boundary_scores= out")
+    from spoofspan.evaluation.utterances import UtteranceCorpus, labels_of
+
+    return UtteranceCorpus(labels_of(truth), system)
+
+
 @dataclass(frozen=True, eq=False)
 class CorpusInMemory(Corpus):
     """References, and scores or proposals, all of them at hand; scores of whole utterances may come besides."""
@@ -232,26 +447,14 @@ class CorpusInMemory(Corpus):
         """What is measured if nothing is asked for."""
         return default_measures(self.system, convention)
 
-    def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
-        """Plan the measures; return the function that takes one of them."""
-        measure_event = self.events(options).measured if any(one.basis == EVENT for one in measures) else None
-        plans = {one: self._plan(one, options) for one in measures if one.basis != EVENT}
-        masses = SharedMasses()
-
-        def measured(measure: Measure) -> Measurement:
-            if measure_event is not None and measure.basis == EVENT:
-                return measure_event(measure)
-            return self._measured(plans[measure], options, masses)
-
-        return measured
-
-    def _plan(self, measure: Measure, options: EvaluationOptions) -> Plan:
+    def plan(self, measure: Measure, options: EvaluationOptions) -> Plan:
+        """Settle how a measure is taken."""
         if not isinstance(self.system, Scores):
             raise UsageError(
                 f"{measure} needs scores, and these are proposals; they have event measures: event-ap@iou=0.5"
             )
-        if self.utterance_scores is not None and measure.basis == "utterance":
-            return options.plan(measure, None)
+        if self._utterances is not None and measure.basis == "utterance":
+            return self._utterances.plan(measure, options)
         scores = self._scores_for(measure)
         return options.plan_for(measure, scores, boundaries=scores is self.boundary_scores)
 
@@ -261,12 +464,36 @@ class CorpusInMemory(Corpus):
             return self.boundary_scores
         return self.scores
 
-    def _measured(self, plan: Plan, options: EvaluationOptions, masses: SharedMasses | None = None) -> Measurement:
+    def lay(self, plans: Sequence[Plan], *, signed: bool = True) -> Sequence[LayLater]:
+        """For each plan, what makes its mass; those under the same rules and resolution share one."""
+        masses = SharedMasses(self.lay_sides)
+        return [partial(self._laid, plan, masses) for plan in plans]
+
+    def _laid(self, plan: Plan, masses: SharedMasses) -> PlannedMass:
         if self._utterances is not None and plan.measure.basis == "utterance":
-            return self._utterances.measure(plan, options.resampling)
-        scores = self._scores_for(plan.measure)
-        inputs = self._inputs if scores is self.system else Inputs(self.references, scores)
-        return measure_scores(inputs, plan, resampling=options.resampling, masses=masses)
+            return self._utterances.laid(plan)
+        references, scores = self.references, self._scores_for(plan.measure)
+        inputs = self._inputs if scores is self.system else Inputs(references, scores)
+        try:
+            mass, touched = masses.of(plan, inputs)
+        except UndefinedMeasureError:
+            refuse_strange_regions(plan.rules.regions, references.utterances)  # that may be why
+            raise
+        plan = replace(plan, notes=(*plan.notes, *strangers("regions", plan.rules.regions or (), mass.utterances)))
+        return PlannedMass(
+            plan,
+            mass,
+            touched,
+            len(mass.utterances),
+            partial(plan.sign_value, inputs, mass.utterances),
+            partial(plan.errors, references, scores, self.lay_sides),
+            references.names_both_classes,
+        )
+
+    @cached_property
+    def lay_sides(self) -> Lay:
+        """Lay both sides over each other; the latest overlay is kept."""
+        return LatestOverlay().of
 
     @cached_property
     def _inputs(self) -> Inputs:
@@ -281,19 +508,42 @@ class CorpusInMemory(Corpus):
 
         return UtteranceCorpus(self.references, self.utterance_scores)
 
-    def events(self, options: EvaluationOptions) -> EventEvaluation:
+    def events(self, measures: Sequence[Measure], options: EvaluationOptions) -> EventEvaluation:
         """What takes event measures, which share their proposals and their matching."""
         from spoofspan.evaluation.events import EventEvaluation
         from spoofspan.measures.events.proposals_from_scores import ProposalOptions
 
         def range_eer() -> tuple[OperatingPoint, str]:
-            alone = replace(options, resampling=None)
-            found = self._measured(self._plan(Measure("range-eer"), alone), alone)
+            found = self.measure(Measure("range-eer"), replace(options, resampling=None))
             return found.point, found.eer_rule
 
         proposing = ProposalOptions(options.smoothing, options.min_duration, options.merge_gap)
         inputs = self._inputs if isinstance(self.system, Scores) else None
         return EventEvaluation(self.references, self.system, options, proposing, range_eer, inputs)
+
+    def cross_events(self, measure: Measure, columns: Columns, options: EvaluationOptions) -> CrossedBreakdown:
+        """An event measure by one or two columns of metadata."""
+        from spoofspan.evaluation.events import crossed_events
+
+        return crossed_events(self, measure, columns, options)
+
+    def classes(self) -> Mapping[str, int]:
+        """The class of each utterance: spoof, if any of it is."""
+        return self.references.classes()
+
+    def take(self, utterances: Sequence[str]) -> CorpusInMemory:
+        """The corpus of some utterances, as far as it has them."""
+        return replace(
+            self,
+            references=taken(self.references, utterances),
+            system=taken(self.system, utterances),
+            utterance_scores=taken(self.utterance_scores, utterances),
+            boundary_scores=taken(self.boundary_scores, utterances),
+        )
+
+    def merged(self, work: Callable[[Shard], T], merge: Callable[[T, T], T], what: str) -> T:
+        """What came of the corpus, which is one shard."""
+        return work((self.references, self.scores))
 
     def errors_by_utterance(
         self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
@@ -313,29 +563,18 @@ class CorpusInMemory(Corpus):
                 **options.rules,
             )
 
-    def break_down(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> Breakdown:
-        """The groups of the corpus by kind, length, boundary or a column."""
-        from spoofspan.evaluation.breakdown import BREAKDOWNS, by_column
 
-        arguments = {"measure": measure, **options.to_arguments()}
-        if by in BREAKDOWNS:
-            return BREAKDOWNS[by](self.references, self.scores, **arguments)
-        return by_column(self.references, self.scores, read_column(by), name=by, **arguments)
-
-    def cross(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> CrossedBreakdown:
-        """A measure by one or two columns of metadata, with a comma between them."""
-        from spoofspan.evaluation.crossed import columns_of, crossed
-
-        wanted = Measure.parse(measure)
-        if wanted.basis == EVENT:
-            from spoofspan.evaluation.events import crossed_events
-
-            return crossed_events(self, wanted, columns_of(by, read_column), options)
-        if self._utterances is not None and wanted.basis == "utterance":
-            return self._utterances.cross(by, measure, options, read_column)
-        plan = self._plan(wanted, options)
-        mass, _ = plan.mass(self.references, self._scores_for(wanted))
-        return crossed(mass, plan, columns_of(by, read_column), options.resampling)
+def taken(side: T, utterances: Sequence[str]) -> T:
+    """What a side has of some utterances; labels by utterance are a side too, and None stays None."""
+    if side is None:
+        return side
+    if isinstance(side, Mapping):
+        return {utt: side[utt] for utt in utterances if utt in side}  # type: ignore[return-value]
+    known = positions(utterances, side.utterances)  # type: ignore[attr-defined]
+    chosen = known[known >= 0]
+    if hasattr(side, "take_for"):  # proposals keep files without any
+        return side.take_for(utterances, chosen)  # type: ignore[no-any-return]
+    return side.take(chosen)  # type: ignore[attr-defined, no-any-return]
 
 
 def default_measures(scores: Scores | Proposals, convention: str = "default") -> list[str]:
@@ -373,8 +612,8 @@ def measures_for_hop(hop: float | None, convention: str) -> list[str]:
 class SharedMasses:
     """The masses of one corpus: measures under the same rules and resolution share one, and with it its curve."""
 
-    def __init__(self) -> None:
-        self._lay = LatestOverlay().of
+    def __init__(self, lay: Lay) -> None:
+        self._lay = lay
         self._key: object = None
         self._latest: tuple[ScoreMass, tuple[Touched, ...]] | None = None
 
@@ -385,81 +624,3 @@ class SharedMasses:
             self._latest = None  # or else two would be in memory at once
             self._latest, self._key = plan.mass(inputs.references, inputs.scores, self._lay), key
         return self._latest
-
-
-def measure_scores(
-    inputs: Inputs,
-    plan: Plan,
-    undefined: Undefined = "raise",
-    resampling: Resampling | None = None,
-    masses: SharedMasses | None = None,
-) -> Measurement:
-    """Take one measure of scores, with an interval if it is said how to resample."""
-    references, scores = inputs.references, inputs.scores
-
-    def errors_at(point: OperatingPoint) -> UtteranceErrors:
-        from spoofspan.measures.per_utterance import errors_with
-
-        return errors_with(references, scores, point, plan.rules)
-
-    try:
-        mass, touched = (masses or SharedMasses()).of(plan, inputs)
-        plan = replace(plan, notes=(*plan.notes, *strangers("regions", plan.rules.regions or (), mass.utterances)))
-        found = plan.measured(
-            mass,
-            touched,
-            len(mass.utterances),
-            plan.signer(inputs, mass.utterances),
-            undefined,
-            errors_at,
-        )
-    except UndefinedMeasureError:
-        refuse_strange_regions(plan.rules.regions, references.utterances)  # that may be why
-        raise
-    found = with_cautions(found, plan, mass, both_classes=references.names_both_classes)
-    return with_interval(found, plan, mass, resampling)
-
-
-def with_interval(found: Measurement, plan: Plan, mass: ScoreMass, resampling: Resampling | None) -> Measurement:
-    """A measurement of a mass with its interval, if it is said how to resample."""
-    if resampling is None:
-        return found
-    from spoofspan.uncertainty.intervals import interval_of_system
-    from spoofspan.uncertainty.measured_system import MeasuredSystem
-
-    notes = strangers(f"a {resampling.clusters_are}", resampling.clusters or (), mass.utterances)
-    interval = interval_of_system(MeasuredSystem(plan, mass, found.value, found_at=found.point), resampling)
-    return replace(found, interval=interval, notes=(*found.notes, *notes))
-
-
-def read_eer_threshold(path: Path, measures: Sequence[str], *, given: bool = False) -> float:
-    """Read the threshold of the EER, of the same basis as the measures, from the JSON of an evaluation.
-
-    ``given`` utterance scores have thresholds of their own, which must not be mixed up with those of lowest scores.
-    """
-    bases = {str(Measure.parse(one).eer) for one in measures}
-    if len(bases) > 1:
-        raise UsageError(
-            f"--threshold-from: {' and '.join(sorted(bases))} have thresholds of their own; measure them apart"
-        )
-    wanted = bases.pop() if bases else "range-eer"
-    try:
-        found = read_json(path.expanduser())["measurements"]
-        stated = {str(one["measure"]): one["threshold"] for one in found}
-        thresholds = {name: None if value is None else float(value) for name, value in stated.items()}
-        of_given = {str(one["measure"]) for one in found if GIVEN in one["signature"]["comparable"]}
-    except FileNotFoundError:
-        raise UsageError(f"there is no file {str(path)!r}; eval --format json --out writes it") from None
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, KeyError, TypeError, OverflowError):
-        raise DataError(f"{path}: not the JSON of an evaluation; write one with eval --format json --out") from None
-    if wanted not in thresholds:
-        raise DataError(f"{path}: it has no {wanted} (only {', '.join(thresholds)}); evaluate it there as well")
-    if wanted == "utterance-eer" and given != (wanted in of_given):
-        there, here = ("given utterance scores", "lowest scores")[:: 1 if wanted in of_given else -1]
-        raise DataError(f"{path}: its {wanted} is of {there}, and here it would be of {here}; evaluate both alike")
-    threshold = thresholds[wanted]
-    if threshold is None:
-        raise DataError(f"{path}: its {wanted} has no threshold; evaluate it on data that have one")
-    return threshold

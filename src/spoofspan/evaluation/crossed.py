@@ -19,35 +19,33 @@ interval of a cell is that of its own utterances.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spoofspan.base.columns import Flags
-from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, reason_of
+from spoofspan.base.errors import DataError, SpoofspanWarning, UndefinedMeasureError, UsageError, reason_of
 from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
 from spoofspan.data.utterance_scores import TRIALS, VerificationScores
-from spoofspan.evaluation.plan import Plan
-from spoofspan.evaluation.whole_corpus import quietly
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.utterances import UtterancePart
 from spoofspan.measures.eer import equal_error_rate
-from spoofspan.measures.kind import Value
 from spoofspan.measures.operating_point import totals
 
 if TYPE_CHECKING:
+    from spoofspan.evaluation.corpus import PlannedMass
     from spoofspan.uncertainty import Interval
     from spoofspan.uncertainty.clusters import Resampling
-    from spoofspan.uncertainty.measured_system import Measured, MeasuredSystem
+    from spoofspan.uncertainty.measured_system import Measured
 
 POOLED = "pooled"
 NO_INTERVALS = "cells of events have no intervals"
-ValueOf = Callable[[Plan, ScoreMass], Value]
-SystemOf = Callable[[Plan, ScoreMass, Value], "Measured"]  # ready to be measured again without a cluster
 Columns = Mapping[str, Mapping[str, str]]  # by name: utterance -> value
 Place = Mapping[str, str]  # of a cell: its value of each column; a column that is pooled is left out
 CellOf = Callable[[Int64, Place], "CrossedCell"]  # of its utterances and its place
@@ -107,44 +105,39 @@ class CrossedBreakdown:
         return {**shown, **named, **amounts}
 
 
-def crossed(
-    mass: ScoreMass,
-    plan: Plan,
-    columns: Columns,
-    resampling: Resampling | None = None,
-    *,
-    value_of: ValueOf = Plan.value,
-    system_of: SystemOf | None = None,
-    classes: Labels | None = None,
-) -> CrossedBreakdown:
-    """Break a mass down by one or two columns; with intervals, if it is said how to resample.
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Say nothing of wide gaps and few clusters, which small groups have."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpoofspanWarning)
+        yield
 
-    ``value_of`` measures a part of the mass, by default as the plan does, and ``system_of`` makes ready what is
-    resampled. ``classes`` tell bona fide from spoof, by default as the mass of whole utterances does.
-    """
+
+def crossed(whole: PlannedMass, columns: Columns, resampling: Resampling | None = None) -> CrossedBreakdown:
+    """Break a corpus down by one or two columns; with intervals, if it is said how to resample."""
+    plan, mass = whole.plan, whole.mass
     if plan.measure.macro:
         raise UsageError(f"{plan.measure} is a mean over utterances, which crossed tables have not; leave -macro out")
     if plan.measure.at_threshold and plan.threshold is None:
         plan = replace(plan, threshold=equal_error_rate(mass, plan.eer_rule).point.threshold)
     (part,) = mass.parts
+    classes = whole.classes
     if classes is None and plan.measure.basis == "utterance":
         classes = part.classes if isinstance(part, UtterancePart) else _classes_of_utterances(mass)
     asv = plan.asv_scores
     spoofs_only = against_all(part.utterances, columns, classes) if asv is not None else []
 
     def cell_of(chosen: Int64, place: Place) -> CrossedCell:
-        chosen_part = replace(mass, parts=(part.take(chosen),))
-        sums = totals(chosen_part)
+        cell = whole.take(chosen, plan)
+        sums = totals(cell.mass)
 
         def value() -> tuple[float, Interval | None]:
-            own = plan
+            own = cell
             if isinstance(asv, VerificationScores):
-                own = replace(plan, asv_scores=verification_in(asv, columns, place, spoofs_only))
-            found = value_of(own, chosen_part)
-            if resampling is None:
-                return float(found.value), None
-            system = (system_of or measured_mass)(own, chosen_part, found)
-            return float(found.value), interval_in_cell(system, resampling)
+                own = replace(cell, plan=replace(plan, asv_scores=verification_in(asv, columns, place, spoofs_only)))
+            found = own.value()
+            interval = None if resampling is None else interval_in_cell(own.system(found), resampling)
+            return float(found.value), interval
 
         return CrossedCell.of(value, sums.all_bona_fide, sums.all_spoof)
 
@@ -166,13 +159,6 @@ def _classes_of_utterances(mass: ScoreMass) -> Labels:
     count = len(mass.utterances)
     _, spoofed = class_flags(sums_by_unit(mass, np.arange(count), count, None))
     return np.where(spoofed, SPOOF, BONA_FIDE).astype(np.int8)
-
-
-def measured_mass(plan: Plan, mass: ScoreMass, found: Value) -> MeasuredSystem:
-    """A mass that was measured, ready to be measured again without a cluster."""
-    from spoofspan.uncertainty.measured_system import MeasuredSystem
-
-    return MeasuredSystem(plan, mass, float(found.value), found_at=found.point)
 
 
 def interval_in_cell(system: Measured, resampling: Resampling) -> Interval | None:
@@ -228,7 +214,7 @@ def by_trial(column: Mapping[str, str], trials: Sequence[str]) -> Mapping[str, s
 
 def against_all(utterances: Sequence[str], columns: Columns, classes: Labels | None) -> list[str]:
     """The columns that tell bona fide from spoof, such as attacks: each value stands against all bona fide."""
-    found = (_Column.of(name, column, utterances, classes) for name, column in columns.items())
+    found = (ColumnGroups.of(name, column, utterances, classes) for name, column in columns.items())
     return [one.name for one in found if one.against_all is not None]
 
 
@@ -243,7 +229,7 @@ def crossed_cells(
     """Measure the utterances of every cell; ``what`` is the measure and its unit, ``about`` a remark on the table."""
     if not 1 <= len(columns) <= 2:
         raise UsageError(f"a table has one or two columns of metadata, not {', '.join(columns)}; leave some out")
-    first, *rest = [_Column.of(name, column, utterances, classes) for name, column in columns.items()]
+    first, *rest = [ColumnGroups.of(name, column, utterances, classes) for name, column in columns.items()]
     second = rest[0] if rest else None
     shown = (POOLED, *second.names) if second is not None else (POOLED,)
     cells = {}
@@ -262,7 +248,7 @@ def crossed_cells(
 
 
 @dataclass(frozen=True, eq=False)
-class _Column:
+class ColumnGroups:
     """Which utterances have which value of a column."""
 
     name: str
@@ -271,7 +257,10 @@ class _Column:
     against_all: Flags | None  # bona fide utterances, where the column tells them from the others
 
     @classmethod
-    def of(cls, name: str, column: Mapping[str, str], utterances: Sequence[str], classes: Labels | None) -> _Column:
+    def of(
+        cls, name: str, column: Mapping[str, str], utterances: Sequence[str], classes: Labels | None
+    ) -> ColumnGroups:
+        """The groups of a column; ``classes`` may tell that it separates bona fide from spoof."""
         column = by_trial(column, utterances)
         check_column(name, column, utterances)
         values = np.array([column[utt] for utt in utterances])

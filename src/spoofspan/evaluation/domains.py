@@ -23,8 +23,9 @@ from spoofspan.base.tabular import Tabular
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.evaluation.corpus import corpus_of
 from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.evaluation.utterances import Truth, mass_of_either
+from spoofspan.evaluation.utterances import Truth
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.confusion import value_at
 from spoofspan.measures.eer import EqualErrorRate, eer_cautions
@@ -174,7 +175,10 @@ def measure_domains(
     masses: dict[str, ScoreMass] = {}
     eers: dict[str, EqualErrorRate] = {}
     for name, (truth, scores) in corpora.items():
-        masses[name], rule = mass_of_either(truth, scores, wanted, options)
+        corpus = corpus_of(truth, scores)
+        (lay,) = corpus.lay([corpus.plan(wanted, options)])
+        planned = lay()
+        masses[name], rule = planned.mass, planned.plan.eer_rule
         eers[name] = wanted.kind.function(masses[name], rule)
         for text in eer_cautions(float(eers[name].value), eers[name].point, rule):
             warnings.warn(f"{name}, {wanted}: {text}", SpoofspanWarning, stacklevel=2)

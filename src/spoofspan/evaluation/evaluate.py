@@ -14,16 +14,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, reason_of
+from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, reason_of
 from spoofspan.base.numbers import shortest_text
 from spoofspan.base.times import SECOND, milliseconds
 from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments, rules_for
 from spoofspan.data.scores import Scores
-from spoofspan.data.sides import check_references, check_sides
-from spoofspan.evaluation.corpus import CorpusInMemory, Evaluation, measure_scores
+from spoofspan.data.sides import check_references, check_sides, check_truth, check_utterance_scores
+from spoofspan.evaluation.corpus import CorpusInMemory, Evaluation, corpus_of
 from spoofspan.evaluation.measurement import BisectionMeasurement, Measurement
-from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Undefined, point_rules, verification_of
+from spoofspan.evaluation.plan import (
+    EvaluationArguments,
+    EvaluationOptions,
+    OnUndefined,
+    Undefined,
+    point_rules,
+    resampling_at,
+    verification_of,
+)
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.diagnosis import refuse_milliseconds
 from spoofspan.mass.grid import Grid
@@ -44,6 +52,9 @@ if TYPE_CHECKING:
 
     from spoofspan.data.proposals import Proposals
     from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
+    from spoofspan.evaluation.crossed import CrossedBreakdown
+    from spoofspan.evaluation.utterances import Truth
+    from spoofspan.measures.costs import VerificationErrors
     from spoofspan.uncertainty.clusters import Resampling
 
 
@@ -169,7 +180,8 @@ def range_eer(
     (0.25, 'spoof iff score < 0.2')
     """
     options = EvaluationOptions(convention, eer_rule, rules=rules)
-    return measure_scores(Inputs(references, scores), options.plan_for(Measure("range-eer"), scores), undefined)
+    check_sides(references, scores)
+    return CorpusInMemory(references, scores).measure(Measure("range-eer"), options, undefined)
 
 
 def point_eer(
@@ -207,7 +219,8 @@ def point_eer(
     """
     measure = Measure("point-eer", check_resolution(resolution))
     options = EvaluationOptions(convention, eer_rule, rules=rules)
-    return measure_scores(Inputs(references, scores), options.plan_for(measure, scores), undefined)
+    check_sides(references, scores)
+    return CorpusInMemory(references, scores).measure(measure, options, undefined)
 
 
 def utterance_eer(
@@ -246,7 +259,8 @@ def utterance_eer(
     (0.0, 0.4)
     """
     options = EvaluationOptions(convention, eer_rule, rules=rules)
-    return measure_scores(Inputs(references, scores), options.plan_for(Measure("utterance-eer"), scores), undefined)
+    check_sides(references, scores)
+    return CorpusInMemory(references, scores).measure(Measure("utterance-eer"), options, undefined)
 
 
 def bisection_eer(
@@ -421,8 +435,8 @@ def error_curve(
 
 
 def evaluate(
-    references: References,
-    scores: Scores | Proposals,
+    references: Truth,
+    scores: Scores | Proposals | UtteranceScores,
     measures: str | Sequence[str | Measure] | None = None,
     *,
     convention: str = "default",
@@ -431,7 +445,7 @@ def evaluate(
     scores_are: ScoresAre | None = None,
     utterance_scores: UtteranceScores | None = None,
     boundary_scores: Scores | None = None,
-    asv_scores: VerificationScores | None = None,
+    asv_scores: VerificationScores | VerificationErrors | None = None,
     asv_rates: Sequence[float] | None = None,
     on_undefined: OnUndefined | None = None,
     smoothing: int | None = None,
@@ -446,13 +460,14 @@ def evaluate(
     Parameters
     ----------
     references
-        Reference labels.
+        Reference labels. Scores of whole utterances may have a protocol, or a label by utterance, instead.
     scores
-        What a system said: scores in time, or proposals, which have event measures only.
+        What a system said: scores in time; proposals, which have event measures only; or scores of whole utterances,
+        which have measures of utterances only.
     measures
         A name or several (``"range-f1"``, ``"point-eer@20ms"``, ``"event-ap@iou=0.5"``; ``docs/measures.md`` has all of
         them). Without it, what ``spoofspan eval`` measures: the range EER, and the point EER at the hop and the
-        utterance EER if they have a value.
+        utterance EER if they have a value; of whole utterances the EER.
     convention, eer_rule, **rules
         As in :func:`range_eer`.
     threshold
@@ -512,22 +527,91 @@ def evaluate(
         merge_gap,
         rules=rules,
     )
-    corpus = CorpusInMemory(references, scores, utterance_scores, boundary_scores)
+    corpus = corpus_of(references, scores, utterance_scores=utterance_scores, boundary_scores=boundary_scores)
     options.refuse_unused_threshold(measures or corpus.default_measures(convention))
     if measures is None:
         return corpus.evaluate_defaults(options, on_undefined or warn_left_out)
     return corpus.evaluate([measures] if isinstance(measures, str) else measures, options, on_undefined)
 
 
-def resampling_at(confidence: float | None, resampling: Resampling | None) -> Resampling | None:
-    """How intervals are made, at another level if one is given."""
-    if resampling is not None and not hasattr(resampling, "method"):
-        raise UsageError(f"resampling={resampling!r}: must be a Resampling: Resampling(method={resampling!r})")
-    if confidence is None:
-        return resampling
-    from spoofspan.uncertainty.clusters import Resampling
+def evaluate_utterances(
+    truth: Truth,
+    scores: UtteranceScores,
+    measures: Sequence[str | Measure] = ("utterance-eer",),
+    *,
+    on_undefined: OnUndefined | None = None,
+    **arguments: Unpack[EvaluationArguments],
+) -> Evaluation:
+    """Measure scores of whole utterances against a protocol, labels by utterance, or references.
 
-    return replace(resampling or Resampling(), confidence=confidence)
+    Parameters
+    ----------
+    truth
+        A protocol, a label ("bonafide" or "spoof"; of trials "target", "nontarget" or "spoof") by utterance, or
+        references.
+    scores
+        A score of each utterance.
+    measures
+        Measures of utterances (``utterance-eer``, ``utterance-min-dcf``, ...).
+    on_undefined, **arguments
+        As in :func:`spoofspan.evaluate`. Labels have no time, so rules of time go with references only.
+
+    Returns
+    -------
+    Evaluation
+        The measurements by name.
+
+    Examples
+    --------
+    >>> from spoofspan.data.utterance_scores import UtteranceScores
+    >>> scores = UtteranceScores(("u1", "u2", "u3"), np.array([0.9, -0.4, 0.2]), higher="bonafide")
+    >>> labels = {"u1": "bonafide", "u2": "spoof", "u3": "spoof"}
+    >>> evaluate_utterances(labels, scores)["utterance-eer"].value
+    0.0
+    """
+    check_truth(truth)
+    check_utterance_scores(scores)
+    return evaluate(truth, scores, measures, on_undefined=on_undefined, **arguments)
+
+
+def cross_utterances(
+    truth: Truth,
+    scores: UtteranceScores,
+    columns: Mapping[str, Mapping[str, str]],
+    measure: str = "utterance-eer",
+    **arguments: Unpack[EvaluationArguments],
+) -> CrossedBreakdown:
+    """Break a measure of whole utterances or trials down by one or two columns, such as attack and codec.
+
+    Parameters
+    ----------
+    truth, scores
+        As in :func:`spoofspan.evaluate_utterances`.
+    columns
+        One or two columns by name, each with a value by utterance (:func:`spoofspan.read_metadata`).
+    measure
+        A measure of utterances.
+    **arguments
+        As in :func:`spoofspan.evaluate`. Each cell takes its own trials of ``asv_scores``.
+
+    Returns
+    -------
+    CrossedBreakdown
+        A cell for every pair of values, and for all of them pooled.
+
+    Examples
+    --------
+    >>> from spoofspan.data.utterance_scores import UtteranceScores
+    >>> attacks = {"u1": "-", "u2": "-", "u3": "A01", "u4": "A02", "u5": "A02"}
+    >>> labels = {utterance: "bonafide" if attack == "-" else "spoof" for utterance, attack in attacks.items()}
+    >>> scores = UtteranceScores(tuple(labels), np.array([0.9, 0.1, -0.4, 0.5, -1.0]), higher="bonafide")
+    >>> found = cross_utterances(labels, scores, {"attack": attacks})
+    >>> found["A01", "pooled"].value, found["A02", "pooled"].value
+    (0.0, 0.5)
+    """
+    options = EvaluationOptions.from_arguments(arguments)
+    check_utterance_scores(scores)
+    return corpus_of(truth, scores).cross(",".join(columns), measure, options, columns.__getitem__)
 
 
 def warn_left_out(measure: Measure, error: UndefinedMeasureError) -> None:

@@ -7,7 +7,7 @@ at a threshold. Events are the spoof ranges that the references list, so rules t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -44,6 +44,7 @@ from spoofspan.measures.operating_point import OperatingPoint
 
 if TYPE_CHECKING:
     from spoofspan.evaluation.corpus import CorpusInMemory
+    from spoofspan.uncertainty.event_intervals import MeasuredEvents
 
 # What would make or change events, or what scores that are no proposals mean.
 REFUSED: Mapping[str, Callable[[Any], bool]] = {
@@ -76,6 +77,11 @@ class Circumstances:
     def given(self) -> bool:
         """Whether proposals were given, and not made of scores."""
         return self.how == GIVEN
+
+    @property
+    def shared(self) -> Mapping[str, str]:
+        """What numbers of one measure must have in common to be compared."""
+        return {"value": self.how, **self.rules.spelled("range")}
 
     @property
     def counts_rows(self) -> bool:
@@ -160,14 +166,25 @@ class EventEvaluation:
         with progress(str(measure)):
             tally = prepared.tally(measure)
             found = tally.value(measure)
-        resampling, interval = self.options.resampling, None
-        if resampling is not None:
-            from spoofspan.uncertainty.event_intervals import MeasuredEvents
+        interval = None
+        if self.options.resampling is not None:
             from spoofspan.uncertainty.intervals import interval_of_system
 
-            interval = interval_of_system(MeasuredEvents(measure, [prepared.corpus], found.value), resampling)
+            interval = interval_of_system(self._system(measure, prepared, found.value), self.options.resampling)
         signer = partial(self.sign, measure)
         return prepared.about.measurement(measure, tally, found, signer=signer, interval=interval)
+
+    def ready(self, measure: Measure) -> MeasuredEvents:
+        """Measure one thing, ready to be measured again without any cluster."""
+        found = self.measured(measure)
+        return self._system(measure, self.prepared_for(measure), found.value)
+
+    def _system(self, measure: Measure, prepared: Prepared, value: float) -> MeasuredEvents:
+        from spoofspan.uncertainty.event_intervals import MeasuredEvents
+
+        return MeasuredEvents(
+            measure, [prepared.corpus], value, partial(self.sign, measure), shared=prepared.about.shared
+        )
 
     def prepared_for(self, measure: Measure) -> Prepared:
         """Both sides under the rules, as a measure needs them."""
@@ -324,19 +341,11 @@ def crossed_events(
     utterances = corpus.references.utterances
 
     def cell_of(chosen: Any, _: Any) -> CrossedCell:
-        part = replace(corpus, references=corpus.references.take(chosen), system=_of(corpus.system, utterances, chosen))
+        part = corpus.take([utterances[i] for i in chosen.tolist()])
         events = int(spoof_ranges(part.references, unite=measure.event_kind.variant == "spoofspan").starts.size)
         return CrossedCell.of(lambda: part.evaluate([measure], options)[str(measure)].value, 0, events)
 
     return crossed_cells(utterances, columns, cell_of, (str(measure), "events"), about=about)
-
-
-def _of(system: Scores | Proposals, utterances: Sequence[str], chosen: Any) -> Any:
-    """What a system said of chosen utterances, as far as it said anything."""
-    ids = [utterances[i] for i in chosen.tolist()]
-    known = positions(ids, system.utterances)
-    said = known[known >= 0]
-    return system.take_for(ids, said) if isinstance(system, Proposals) else system.take(said)
 
 
 def _flag(name: str) -> str:

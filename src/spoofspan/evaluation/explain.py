@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 
 from spoofspan.base.errors import UsageError
-from spoofspan.data.rules import CONVENTIONS, RULES, Rule
-from spoofspan.evaluation.signature_text import explain_signature, is_signature
+from spoofspan.data.rules import CONVENTIONS, RULES, RULES_VERSION, Rule
+from spoofspan.evaluation.signature_text import (
+    SignatureFields,
+    is_signature,
+    nearest_conventions,
+    parse_signature,
+    refuse,
+)
 from spoofspan.evaluation.synonyms import SYNONYMS, synonym
 from spoofspan.measures.catalogue import ALIASES, BASES, EVENT, EVENT_KINDS, KINDS, PAPER, SYMBOLS, Kind
 from spoofspan.measures.eer_rules import EER_RULES
@@ -203,6 +210,120 @@ def _explain_convention(name: str) -> str:
             f"  {rule} = {value}" for rule, value in rules.spelled("range" if measure == "range" else "point").items()
         ]
     return "\n".join(lines)
+
+
+# ---------------------------------------------------------------- signatures
+
+_ABOUT = {
+    "utterance-scores": "scores of whole utterances were given, and not made of their lowest score",
+    "labels": "labels of whole utterances were given",
+    "listing": "hash of the spoof ranges as they are listed",
+    "utterances": "which utterances count",
+    "eer": "EER rule",
+    "threshold": "where decisions are made",
+    "scores-are": "what the scores were taken for",
+    "asv-rates": "error rates of the speaker verification system",
+    "asv-scores": "hash of the speaker verification scores",
+    "smoothing": "frames of the median filter before proposals are made",
+    "min_duration": "shortest proposal",
+    "merge_gap": "widest gap that is bridged between proposals",
+}
+_ABOUT_SYSTEM = {
+    "scores": "hash of the scores",
+    "score-rows": "hash of the scores, row by row",
+    "utterance-scores": "hash of the scores",
+    "proposals": "hash of the proposals",
+    "slack": "the automatic one of these scores",
+    "threshold": "as given, with the sign of scores that are higher for bona fide",
+}
+
+
+def explain_signature(text: str) -> str:
+    """Explain a signature in any of its printed forms.
+
+    >>> print(explain_signature("range-eer|default|gaps:bonafide|rules:2|refs:7bfc076a|v0.1"))
+    Numbers may be compared if this part of their signatures is the same:
+      measure range-eer
+      convention default (spoofspan's own: whatever is not certain is an error)
+      except gaps = bonafide: Time without a label in the references.
+      version 2 of the rules
+      references 7bfc076a   (first digits of a hash of the references)
+    It was measured with spoofspan 0.1.
+    """
+    fields = parse_signature(text)
+    if fields.version > RULES_VERSION:
+        refuse(f"version {fields.version} of the rules is not known here, only versions 1 to {RULES_VERSION}")
+    systems = [*_explained_systems(fields)]
+    if not fields.hashes:  # the part after || alone
+        return "\n".join(systems)
+    digits = f"{'first digits of a' if fields.short else 'the'} hash of the references"
+    lines = [
+        "Numbers may be compared if this part of their signatures is the same:",
+        f"  measure {fields.measure or 'that did not fit'}",
+        *_explained_settings(fields),
+        *_explained_convention(fields),
+    ]
+    if not fields.short:
+        lines += [f"  {name} = {value}{_about(name)}" for name, value in fields.rules.items()]
+    lines.append(f"  version {fields.version} of the rules")
+    lines.append(f"  references {fields.hashes['references']}   ({digits})")
+    if fields.count is not None:
+        used = fields.hashes.get("utterances")
+        lines.append(f"  {fields.count} utterances" + (f" {used}   (number and hash)" if used else ""))
+    if fields.version < RULES_VERSION:
+        lines.append(
+            f"It was made under version {fields.version} of the rules and has no equal under version {RULES_VERSION}; "
+            "measure again to compare."
+        )
+    elif not fields.short:
+        lines.append("Rules about references that are not listed changed no label.")
+    if fields.omitted:
+        lines.append("Some of its fields did not fit into 80 characters; the signature in full has all of them.")
+    if fields.spoofspan is not None:
+        lines.append(f"It was measured with spoofspan {fields.spoofspan}.")
+    return "\n".join([*lines, *systems])
+
+
+def _about(name: str) -> str:
+    return f"   ({_ABOUT[name]})" if name in _ABOUT else ""
+
+
+def _explained_settings(fields: SignatureFields) -> Iterator[str]:
+    for name, value in fields.settings.items():
+        yield f"  {name} = {value}{_about(name)}"
+
+
+def _explained_convention(fields: SignatureFields) -> Iterator[str]:
+    """The convention, or the nearest ones, and the rules that differ from it in words."""
+    if fields.convention is not None:
+        found = {fields.convention: {name: value for name, value in fields.rules.items() if name in RULES}}
+    elif fields.version < RULES_VERSION:
+        return
+    else:
+        found = nearest_conventions(fields)
+    if not found:
+        return
+    first = next(iter(found))
+    about = f" ({CONVENTIONS[first].about})" if len(found) == 1 else ""
+    yield f"  convention {' or '.join(found)}{about}"
+    for name, value in found[first].items():
+        said = EER_RULES[value.partition("(")[0]] if name == "eer" else RULES[name].explanation
+        yield f"  except {name} = {value}: {_first_sentence(said)}"
+    for name, value in fields.rules.items():
+        if fields.short and name not in RULES:
+            yield f"  {name} = {value}{_about(name)}"
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=[.])\s|;\s", " ".join(text.split()))[0].rstrip(".") + "."
+
+
+def _explained_systems(fields: SignatureFields) -> Iterator[str]:
+    if fields.systems:
+        yield f"The system{'s are' if len(fields.systems) > 1 else ' is'} identified by:"
+    for system, said in fields.systems.items():
+        for name, value in said.items():
+            yield f"  {f'{system}: ' if system else ''}{name}:{value}   ({_ABOUT_SYSTEM[name]})"
 
 
 TOPICS: Mapping[str, tuple[str, Callable[[], str]]] = {

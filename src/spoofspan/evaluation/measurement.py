@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.data.rules import Rules, Touched
-from spoofspan.evaluation.signature import Signature, differences
+from spoofspan.evaluation.signature import Signature
+from spoofspan.evaluation.signature_text import kind_of
 from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.measure import in_percent, number_text
 from spoofspan.measures.operating_point import OperatingPoint
@@ -129,7 +130,7 @@ class Measurement:
         """The signature; hashes are computed when it is first asked for."""
         if self.signer is None:
             raise UsageError("this measurement was made without its inputs and has no signature")
-        return self.signer()
+        return replace(self.signer(), convention=self.convention)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled or copied: its signature, and not the corpus that is needed to make one."""
@@ -171,10 +172,10 @@ class Measurement:
 
         A slack that was given for both is the same rule, also where it is the automatic one of one system only.
         """
-        apart = differences(self.signature.comparable, other.signature.comparable)
+        apart = self.signature.differences(other.signature)
         if self.rules.slack == other.rules.slack:
-            apart.pop("slack", None)
-        return [" and ".join(pair) for pair in apart.values()]
+            apart.pop("rule slack", None)
+        return [f"{name}: {one} and {two}" for name, (one, two) in apart.items()]
 
     def __repr__(self) -> str:
         at = f", {self.decision}" if self.has_threshold else ""
@@ -236,7 +237,10 @@ class Measurement:
             "warnings": list(self.warnings),
             "notes": list(self.notes),
             "interval": None if self.interval is None else self.interval.to_dict(),
+            "rules": self.rules.spelled(kind_of(self.measure)),
+            "hashes": self.signature.fields.all_hashes,
             "signature": self.signature.to_dict(),
+            "short_signature": self.signature.short,
         }
 
 

@@ -7,20 +7,16 @@ and one in shards (:mod:`spoofspan.scale.shards`).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError
+from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import milliseconds
 from spoofspan.data.references import References
-from spoofspan.data.rules import Rules, Touched, rules_for
+from spoofspan.data.rules import RuleArguments, Rules, Touched, rules_for
 from spoofspan.data.scores import DECISION_THRESHOLD, Higher, Scores
-from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.signature import (
     Inputs,
     Signature,
@@ -36,7 +32,7 @@ from spoofspan.measures.eer_rules import check_eer_rule
 from spoofspan.measures.kind import Value
 from spoofspan.measures.measure import Measure, parse_measures
 from spoofspan.measures.measure_settings import MeasureSettings, ScoresAre
-from spoofspan.measures.operating_point import OperatingPoint, check_threshold, totals
+from spoofspan.measures.operating_point import OperatingPoint, Threshold, check_threshold, totals
 
 # What only some measures take is imported where they are taken: eval of one EER starts without 30 modules, 40 ms.
 if TYPE_CHECKING:
@@ -64,6 +60,11 @@ class Plan(MeasureSettings):
         """Whether durations or points are counted."""
         return "range" if self.measure.basis == "range" else "point"
 
+    @property
+    def shared(self) -> Mapping[str, str]:
+        """What numbers of one measure must have in common to be compared."""
+        return {"value": self.read_off, **self.rules.spelled(self.kind)}
+
     def mass(
         self,
         references: References,
@@ -89,9 +90,14 @@ class Plan(MeasureSettings):
         signed = self.rules.signed(self.kind, automatic_slack(inputs.scores))
         return inputs.applied_rules(self.rules, utterances) | signed
 
-    def signer(self, inputs: Inputs, utterances: Sequence[str]) -> Callable[[], Signature]:
-        """What signs a value of these inputs, measured on these utterances; hashes are computed when it is called."""
-        return partial(self.sign, str(self.measure), self.read_off, inputs, utterances)
+    def sign_value(self, inputs: Inputs, utterances: Sequence[str]) -> Signature:
+        """Sign a value of these inputs, or of the selection of them, measured on these utterances."""
+        plan, selection = self, self.selection
+        if selection is not None:
+            plan = replace(self, rules=selection.signed_rules(self.rules, inputs.references))
+            hashed = selection.hashed(inputs.references, inputs.scores, utterances)
+            inputs = inputs if hashed[1] is inputs.scores else Inputs(*hashed)  # whose hashes are shared
+        return plan.sign(str(self.measure), self.read_off, inputs, utterances)
 
     def sign(
         self, measure: str, read_off: str, inputs: Inputs, utterances: Sequence[str], *, rows: bool = False
@@ -103,7 +109,7 @@ class Plan(MeasureSettings):
         rows = rows or self.counts_rows
         said = {"score-rows": inputs.rows_hash} if rows else {"scores": inputs.scores_hash}
         system = self.signed_system(said, scores.higher, automatic_slack(scores))
-        return sign_hashes(measure, read_off, rules, hashes, system)
+        return sign_hashes(measure, read_off, rules, hashes, system, self.convention)
 
     @property
     def counts_rows(self) -> bool:
@@ -115,50 +121,13 @@ class Plan(MeasureSettings):
         """What identifies a system, given the hash of its scores and its automatic slack (ns)."""
         return {**said, **self.rules.system_slack(slack), **given_threshold(self.threshold, higher)}
 
-    def measured(
-        self,
-        mass: ScoreMass,
-        touched: Iterable[Touched],
-        utterances: int,
-        signer: Callable[[], Signature],
-        undefined: Undefined = "raise",
-        errors_at: Callable[[OperatingPoint], UtteranceErrors] | None = None,
-    ) -> Measurement:
-        """Compute the value of a mass, with all that belongs to it; a mean over utterances needs their errors."""
-        if undefined not in ("raise", "nan"):
-            raise UsageError(f"undefined={undefined!r}: valid: 'raise', 'nan'")
-        cautions: tuple[str, ...] = ()
-        notes = self.notes
-        try:
-            found = self.value(mass)
-            if self.measure.macro and found.point is not None and errors_at is not None:
-                found, note = self._mean(found.point, errors_at(found.point))
-                notes = (*notes, note)
-        except UndefinedMeasureError as error:
-            if undefined == "raise":
-                raise
-            found, cautions = Value(float("nan")), (str(error),)
-        point = no_point(mass) if found.point is None else found.point
-        cautions = cautions or self.measure.kind.cautions(self, found)
-        for caution in cautions:
-            warnings.warn(f"{self.measure}: {caution}", SpoofspanWarning, stacklevel=4)
-        return Measurement(
-            measure=str(self.measure),
-            value=float(found.value),
-            point=point,
-            neighbours=found.neighbours,
-            eer_rule=self.read_off,
-            convention=self.convention,
-            rules=self.rules,
-            touched={entry.rule: entry for entry in touched},
-            utterances=utterances,
-            exact_value=found.value if isinstance(found.value, Fraction) else None,
-            warnings=cautions,
-            notes=notes,
-            signer=signer,
-        )
+    def errors(self, references: References, scores: Scores, lay: Lay, point: OperatingPoint) -> UtteranceErrors:
+        """The errors of each utterance at an operating point."""
+        from spoofspan.measures.per_utterance import errors_of_overlay
 
-    def _mean(self, point: OperatingPoint, errors: UtteranceErrors) -> tuple[Value, str]:
+        return errors_of_overlay(self.laid(references, scores, lay), point.threshold, point.everything)
+
+    def mean(self, point: OperatingPoint, errors: UtteranceErrors) -> tuple[Value, str]:
         """The mean over the utterances on which the measure has a value."""
         from spoofspan.measures.confusion import macro_at
 
@@ -170,6 +139,27 @@ class Plan(MeasureSettings):
 def no_point(mass: ScoreMass) -> OperatingPoint:
     """What stands for the operating point of a value that has none: its threshold is NaN."""
     return replace(totals(mass).point(float("nan"), 0, 0), threshold=float("nan"))
+
+
+class MeasuringArguments(RuleArguments, total=False):
+    """How a system is measured, and every rule, as keyword arguments."""
+
+    convention: str
+    eer_rule: str | None
+    scores_are: ScoresAre | None
+    asv_scores: VerificationScores | VerificationErrors | None
+    asv_rates: Sequence[float] | None
+    smoothing: int | None
+    min_duration: float
+    merge_gap: float
+
+
+class EvaluationArguments(MeasuringArguments, total=False):
+    """Besides, where it is measured, and how intervals are made."""
+
+    threshold: Threshold | None
+    confidence: float | None
+    resampling: Resampling | None
 
 
 @dataclass(frozen=True)
@@ -195,6 +185,11 @@ class EvaluationOptions:
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, Any]) -> EvaluationOptions:
         """Split keyword arguments into options and rules."""
+        arguments = dict(arguments)
+        if "asv_rates" in arguments:
+            arguments["asv_scores"] = verification_of(arguments.get("asv_scores"), arguments.pop("asv_rates"))
+        if "confidence" in arguments:
+            arguments["resampling"] = resampling_at(arguments.pop("confidence"), arguments.get("resampling"))
         options = {name: value for name, value in arguments.items() if name in cls.__dataclass_fields__}
         rules = {name: value for name, value in arguments.items() if name not in options}
         return cls(**options, rules=rules)
@@ -279,7 +274,7 @@ class EvaluationOptions:
 
 
 def verification_of(
-    scores: VerificationScores | None, rates: Sequence[float] | None
+    scores: VerificationScores | VerificationErrors | None, rates: Sequence[float] | None
 ) -> VerificationScores | VerificationErrors | None:
     """By its scores, or by its shares of accepted non-targets, rejected targets, accepted spoofs."""
     if rates is None:
@@ -289,6 +284,17 @@ def verification_of(
     from spoofspan.measures.costs import VerificationErrors
 
     return VerificationErrors.of_rates(rates)
+
+
+def resampling_at(confidence: float | None, resampling: Resampling | None) -> Resampling | None:
+    """How intervals are made, at another level if one is given."""
+    if resampling is not None and not hasattr(resampling, "method"):
+        raise UsageError(f"resampling={resampling!r}: must be a Resampling: Resampling(method={resampling!r})")
+    if confidence is None:
+        return resampling
+    from spoofspan.uncertainty.clusters import Resampling
+
+    return replace(resampling or Resampling(), confidence=confidence)
 
 
 def point_rules(

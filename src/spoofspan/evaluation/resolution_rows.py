@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spoofspan.uncertainty.spreads import Interval
 
 SAME = 1 + 1e-9  # resolutions and hops within this factor are the same
-RANGE = "range-eer"
+RANGE, UTTERANCE = "range-eer", "utterance-eer"
 
 
 def point_measure(resolution: float) -> str:
@@ -78,17 +78,17 @@ class ResolutionRow:
     """One system: its hop, its range EER, its point EERs by resolution, the floor of its hop, and other measures."""
 
     name: str
-    hop: float | None  # None for scores that are ranges, and for proposals
-    ranges: TableCell | None  # the range EER; None for proposals, which have no EER
+    hop: float | None  # None for scores that are ranges or of whole utterances, and for proposals
+    ranges: TableCell | None  # the range EER; None for all but scores in time
     point_eers: Mapping[float, TableCell]
     floor: Measurement | None
     measures: Mapping[str, TableCell] = field(default_factory=dict)
 
     @property
     def range_eer(self) -> TableCell:
-        """The range EER, which proposals have not."""
+        """The range EER, which only scores in time have."""
         if self.ranges is None:
-            raise UsageError(f"{self.name}: these are proposals, which have no EER; look at .measures")
+            raise UsageError(f"{self.name}: these are no scores in time, so there is no range EER; look at .measures")
         return self.ranges
 
     @property

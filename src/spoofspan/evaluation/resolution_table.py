@@ -1,5 +1,7 @@
 """The resolution table: one row per system, range EER and point EERs at several resolutions (Tables 3 and 4).
 
+Scores of whole utterances have no resolutions; their table has a column for each measure of utterances.
+
 Read along a row: the same scores measured at ever coarser resolutions. Cells coarser than the row's hop are an easier
 task, not a better system. The floor of a row is what a perfect system of that hop would get. Read down a column: the
 same measure under the same rules on the same references, or the table is refused.
@@ -14,7 +16,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -27,25 +29,31 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.data.sides import check_sides, check_systems
+from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.evaluate import best_possible, evaluate
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.evaluation.resolution_rows import RANGE, SAME, ResolutionRow, TableCell, point_measure
+from spoofspan.evaluation.resolution_rows import RANGE, SAME, UTTERANCE, ResolutionRow, TableCell, point_measure
 from spoofspan.mass.points import check_resolution
 from spoofspan.measures.catalogue import EVENT
-from spoofspan.measures.measure import Measure, in_percent, parse_measures
+from spoofspan.measures.measure import Measure, parse_measures
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from spoofspan.data.rules import RuleArguments
+    from spoofspan.data.utterance_scores import VerificationScores
+    from spoofspan.evaluation.utterances import Truth
+    from spoofspan.measures.costs import VerificationErrors
+    from spoofspan.measures.measure_settings import ScoresAre
     from spoofspan.uncertainty.clusters import Resampling
 
 PAPER_RESOLUTIONS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
 
 LabelSources = Literal["one", "nii-2023"]
 LABEL_SOURCES = get_args(LabelSources)
-Said = Scores | Proposals  # what a system said
+Said = Scores | Proposals | UtteranceScores  # what a system said
+KINDS = {Scores: "scores in time", Proposals: "proposals", UtteranceScores: "scores of whole utterances"}
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,7 @@ class ResolutionTable(Tabular):
     Parameters
     ----------
     resolutions
-        The resolutions of the columns, in seconds; none where the systems are proposals.
+        The resolutions of the columns, in seconds; none of proposals and of scores of whole utterances.
     rows
         A row for each system; ``table[0.02]`` or ``table["name"]`` is one of them.
     label_sources
@@ -115,7 +123,7 @@ class ResolutionTable(Tabular):
 
 
 def resolution_table(
-    references: References,
+    references: Truth,
     systems: Mapping[float, Said | Mapping[str, Said]] | Mapping[str, Said | Mapping[str, Said]],
     resolutions: Sequence[float] = PAPER_RESOLUTIONS,
     measures: Sequence[str | Measure] = (),
@@ -124,6 +132,8 @@ def resolution_table(
     segment_labels: Mapping[float, References] | None = None,
     convention: str = "default",
     eer_rule: str | None = None,
+    scores_are: ScoresAre | None = None,
+    asv_scores: VerificationScores | VerificationErrors | None = None,
     resampling: Resampling | None = None,
     smoothing: int | None = None,
     min_duration: float = 0.0,
@@ -135,22 +145,24 @@ def resolution_table(
     Parameters
     ----------
     references
-        Reference labels.
+        Reference labels. Scores of whole utterances may have a protocol, or a label by utterance, instead.
     systems
         Scores by the hop (seconds) that a system was trained at, or by its name; those of several seeds of one system
-        as a dict, seed -> scores. The mappings are read one entry at a time, so they may be lazy. Proposals instead of
-        scores have event measures only.
+        as a dict, seed -> scores. The mappings are read one entry at a time, so they may be lazy. Proposals have event
+        measures only, and scores of whole utterances have measures of utterances only.
     resolutions
         The lengths of points in seconds.
     measures
-        Further columns, such as ``event-f1@iou=0.5``; of events, where the systems are proposals. What needs a
-        threshold is taken where each system's EER is.
+        Further columns, such as ``event-f1@iou=0.5``. Proposals and scores of whole utterances have no other columns;
+        without any, the latter have the utterance EER. What needs a threshold is taken where each system's EER is.
     label_sources
         ``"nii-2023"`` takes points at the hop or coarser from ``segment_labels``, as the published scripts do.
     segment_labels
         The label array of each hop (seconds).
     convention, eer_rule, **rules
         As in :func:`spoofspan.range_eer`.
+    scores_are, asv_scores
+        For ``measures`` that need them, as in :func:`spoofspan.evaluate`.
     resampling
         How intervals are made, if they are wanted; those of means over seeds hold for other seeds too, and take the
         method ``"jackknife-t"``.
@@ -193,9 +205,10 @@ def resolution_table(
     proposing = {"smoothing": smoothing, "min_duration": min_duration, "merge_gap": merge_gap}
     EvaluationOptions.from_arguments(proposing).refuse_proposing_without_events(map(Measure.parse, more))
     arguments = {"convention": convention, "eer_rule": eer_rule, **rules}
-    measured = _Rows(references, points, segment_labels, arguments, resampling, more, proposing)
+    how = {"resampling": resampling, "scores_are": scores_are, "asv_scores": asv_scores}
+    measured = _Rows(references, points, segment_labels, arguments, how, more, proposing)
     rows = tuple(measured.rows(systems))
-    # proposals have no points
+    # only scores in time have points
     table = ResolutionTable(points if rows[0].ranges is not None else (), rows, label_sources)
     if label_sources == "one":
         _refuse_incomparable(table)
@@ -205,14 +218,11 @@ def resolution_table(
 
 
 def _further(measures: Sequence[str | Measure]) -> tuple[str, ...]:
-    """The spellings of further columns: shares, and none that has a column already."""
+    """The spellings of further columns, none of which is there already."""
     found = tuple(dict.fromkeys(str(one) for one in parse_measures(measures)))
     for one in found:
-        if not in_percent(one) or one == RANGE or one.startswith("point-eer@"):
-            why = (
-                "its column is there already" if in_percent(one) else "its values are no shares, and cells are per cent"
-            )
-            raise UsageError(f"{one}: {why}; leave it out here, eval and compare measure it")
+        if one == RANGE or one.startswith("point-eer@"):
+            raise UsageError(f"{one}: its column is there already; leave it out")
     return found
 
 
@@ -220,11 +230,11 @@ def _further(measures: Sequence[str | Measure]) -> tuple[str, ...]:
 class _Rows:
     """Measures systems, one at a time."""
 
-    references: References
+    truth: Truth
     resolutions: tuple[float, ...]
     segment_labels: Mapping[float, References] | None
     arguments: Mapping[str, Any]
-    resampling: Resampling | None = None
+    how: Mapping[str, Any] = field(default_factory=dict)  # what the floor has not
     more: tuple[str, ...] = ()
     proposing: Mapping[str, Any] = field(default_factory=dict)
 
@@ -248,12 +258,13 @@ class _Rows:
             for seed in seeds:
                 scores = seeds[seed]
                 place = f"{name}, {seed}" if seed else name
-                check_sides(self.references, scores, proposals=True)
+                if not isinstance(scores, UtteranceScores):
+                    check_sides(self.truth, scores, proposals=True)
                 kinds.add(type(scores))
                 if len(kinds) > 1:
+                    mixed = " and ".join(name for kind, name in KINDS.items() if kind in kinds)
                     raise UsageError(
-                        f"{place}: some systems are scores and some are proposals, whose numbers may not be compared; "
-                        "make a table of each"
+                        f"{place}: there are {mixed}, whose numbers may not be compared; make a table of each"
                     )
                 if isinstance(scores, Scores) and scores.hop is not None:
                     if hop is not None and abs(scores.hop - hop) > 1e-9:
@@ -273,12 +284,13 @@ class _Rows:
             }
             points = {one: found[point_measure(one)] for one in self.resolutions if point_measure(one) in found}
             floor = floors[hop] if hop is not None and RANGE in found else None
-            more = {column: found[column] for column in self.more}
+            eers = {RANGE, *map(point_measure, points)}
+            more = {column: cell for column, cell in found.items() if column not in eers}
             yield ResolutionRow(name, hop, found.get(RANGE), points, floor, more)
 
     def _floor(self, hop: float, scored: Sequence[str]) -> Measurement:
         """The floor of a hop, on the utterances that the systems were measured on."""
-        references = self.references
+        references = cast("References", self.truth)
         if self.arguments.get("partial"):
             references = references.take(np.flatnonzero(positions(references.utterances, scored) >= 0))
         with warnings.catch_warnings():
@@ -287,16 +299,18 @@ class _Rows:
 
     def _measure(self, scores: Said, hop: float | None, place: str) -> dict[str, Measurement]:
         """Every measure of one system, signed, so that the scores need not be kept."""
+        if isinstance(scores, UtteranceScores):
+            return self._evaluate(self.truth, scores, self.more or (UTTERANCE,), place)
         if isinstance(scores, Proposals):
             if not self.more:
                 raise UsageError(
                     f"{place}: these are proposals, which have no EER; say which event measures are wanted: "
                     "measures=['event-ap@iou=0.5'] (--measure event-ap@iou=0.5)"
                 )
-            return self._evaluate(self.references, scores, self.more, place)
+            return self._evaluate(self.truth, scores, self.more, place)
         from_ranges = [RANGE, *map(point_measure, self.resolutions), *self.more]
         if self.segment_labels is None:
-            return self._evaluate(self.references, scores, from_ranges, place)
+            return self._evaluate(self.truth, scores, from_ranges, place)
         if hop is None:
             raise UsageError(f"{place}: label_sources='nii-2023' needs the hop of the system, and these are ranges")
         arrays = {milliseconds(one): one for one in self.segment_labels}
@@ -305,26 +319,24 @@ class _Rows:
             raise UsageError(f"{place}: there are no segment labels at {milliseconds(hop)} (only at: {known})")
         from_arrays = [point_measure(one) for one in self.resolutions if one * SAME >= hop]
         from_ranges = [one for one in from_ranges if one not in from_arrays]
-        found = self._evaluate(self.references, scores, from_ranges, place)
+        found = self._evaluate(self.truth, scores, from_ranges, place)
         if from_arrays:
             found |= self._evaluate(self.segment_labels[arrays[milliseconds(hop)]], scores, from_arrays, place)
         return found
 
-    def _evaluate(
-        self, references: References, scores: Said, measures: Sequence[str], place: str
-    ) -> dict[str, Measurement]:
+    def _evaluate(self, truth: Truth, scores: Said, measures: Sequence[str], place: str) -> dict[str, Measurement]:
         def refuse(measure: Measure, error: UndefinedMeasureError) -> None:
             leave = "" if measure.resolution is None else f" (or leave {milliseconds(measure.resolution)} out)"
             raise UndefinedMeasureError(f"{place}, {measure}: {error}{leave}") from error
 
-        arguments = {**self.arguments, "resampling": self.resampling}
+        arguments = {**self.arguments, **self.how}
         if isinstance(scores, Scores):
             scores.refuse_decisions("an EER")
         if any(Measure.parse(one).basis == EVENT for one in measures):
             arguments |= self.proposing
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpoofspanWarning)  # said below, with the place
-            found = evaluate(references, scores, measures, on_undefined=refuse, **arguments).measurements
+            found = evaluate(truth, scores, measures, on_undefined=refuse, **arguments).measurements
         for name, measurement in found.items():
             for text in measurement.warnings:
                 warnings.warn(f"{place}, {name}: {text}", SpoofspanWarning, stacklevel=6)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from spoofspan.base.columns import Flags, first_rows, positions, utterance_of_rows
-from spoofspan.base.errors import NothingToMeasureError
-from spoofspan.base.times import Int64
+from spoofspan.base.errors import NothingToMeasureError, UsageError
+from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import SPOOF, References
-from spoofspan.data.rules import Regions
-from spoofspan.mass.labelling import IGNORED, cut_at
-from spoofspan.mass.ranges import Overlay
+from spoofspan.data.rules import Rules
+from spoofspan.data.scores import Scores
+from spoofspan.mass.labelling import CutLabelling, cut_at
+from spoofspan.mass.ranges import HeldBlocks, Overlay, RangePart, ScoredStretches
+from spoofspan.mass.score_mass import MassBlock
 from spoofspan.measures.events.spoof_ranges import ranges_without
-from spoofspan.measures.operating_point import OperatingPoint, count_again
 
 NO_KIND = "(no kind)"
 FOREVER = 1e8  # seconds; no utterance is as long
@@ -28,6 +31,14 @@ class Selection(ABC):
     @abstractmethod
     def of(self, references: References, laid: Overlay) -> Overlay:
         """Cut it out of a corpus, or of a shard of one."""
+
+    def hashed(self, references: References, scores: Scores, used: Sequence[str]) -> tuple[References, Scores]:
+        """What a signature hashes of a corpus, or of a shard of one, given the utterances that are measured."""
+        return references, scores
+
+    def signed_rules(self, rules: Rules, references: References) -> Rules:
+        """The rules that a signature states."""
+        return rules
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,11 @@ class ChosenUtterances(Selection):
         if not chosen:
             raise NothingToMeasureError("none of the chosen utterances is here", ())
         return laid.take(np.array(chosen, np.int64))
+
+    def hashed(self, references: References, scores: Scores, used: Sequence[str]) -> tuple[References, Scores]:
+        """Both sides of them."""
+        chosen = positions(used, references.utterances), positions(used, scores.utterances)
+        return references.take(chosen[0]), scores.take(chosen[1])
 
 
 class SpoofedRanges(Selection):
@@ -69,19 +85,19 @@ class SpoofedRanges(Selection):
         flags: Flags = ~self.among(references) & (references.labels == SPOOF)
         return flags
 
-    def regions(self, references: References, given: Regions | None) -> Regions:
-        """All time, or that of given regions, without the other spoofed ranges: what a signature names."""
+    def signed_rules(self, rules: Rules, references: References) -> Rules:
+        """The rules with all time, or that of given regions, without the other spoofed ranges."""
         dropped, found = self.dropped(references), {}
         for i, utterance in enumerate(references.utterances):
             rows = range(int(references.offsets[i]), int(references.offsets[i + 1]))
             others = [(references.starts[row] / 1e9, references.ends[row] / 1e9) for row in rows if dropped[row]]
-            kept = [(0.0, FOREVER)] if given is None else sorted(given.get(utterance, ()))
+            kept = [(0.0, FOREVER)] if rules.regions is None else sorted(rules.regions.get(utterance, ()))
             found[utterance] = list(ranges_without(kept, sorted(others)))
-        return found
+        return replace(rules, regions=found)
 
     def of(self, references: References, laid: Overlay) -> Overlay:
         """Ignore the time of the other spoofed ranges."""
-        return next(cut_out(references, laid, [self]))
+        return SpoofCut.of(references, laid).group(self, references, laid)
 
 
 @dataclass(frozen=True)
@@ -113,6 +129,24 @@ class RangesOfLength(SpoofedRanges):
         return flags
 
 
+def ranges_by_kind(kinds: frozenset[str]) -> dict[str, SpoofedRanges]:
+    """The spoofed ranges of each kind, by its name; those of no kind come last."""
+    if not kinds:
+        raise UsageError("these references have no kinds; give RTTM with attack names, or a column 'kind'")
+    names = [*sorted(kinds - {NO_KIND}), *sorted(kinds & {NO_KIND})]
+    return {name: RangesOfKind(name) for name in names}
+
+
+def ranges_by_length(edges: Sequence[float]) -> dict[str, SpoofedRanges]:
+    """The spoofed ranges between two lengths (seconds), by name."""
+    bounds = [0, *(duration_ns(edge, "edge") for edge in edges), np.iinfo(np.int64).max]
+    chosen: dict[str, SpoofedRanges] = {}
+    for low, high in pairwise(bounds):
+        name = f"under {high / 1e9:g} s" if not low else f"{low / 1e9:g} s and more" if high == bounds[-1] else ""
+        chosen[name or f"{low / 1e9:g} to {high / 1e9:g} s"] = RangesOfLength(low, int(high))
+    return chosen
+
+
 def kinds_in(references: References) -> frozenset[str]:
     """The kinds of the spoofed ranges, and that some have none; nothing where no kinds are known."""
     if references.kinds is None:
@@ -121,34 +155,57 @@ def kinds_in(references: References) -> frozenset[str]:
     return frozenset(references.kind_names) | (frozenset([NO_KIND]) if some else frozenset())
 
 
-def range_totals(
-    references: References, laid: Overlay | None, selections: Sequence[SpoofedRanges], at: OperatingPoint
-) -> Int64:
-    """A row for each selection: how many utterances have such ranges, how long these are (ns), and what is missed.
+_CUTS: WeakKeyDictionary[Overlay, SpoofCut] = WeakKeyDictionary()
 
-    Nothing is missed where nothing was laid over.
+
+@dataclass(frozen=True, eq=False)
+class SpoofCut:
+    """An overlay that is cut at the edges of the spoofed ranges, so that groups of these can be taken from it.
+
+    All groups share the time under no spoofed range. It is laid once, and each group adds the time under its own.
     """
-    missed = [0] * len(selections)
-    if laid is not None:
-        missed = [missed_spoof(part, at) for part in cut_out(references, laid, selections)]
-    rows = [(*one.extent(references), amount) for one, amount in zip(selections, missed, strict=True)]
-    return np.array(rows, np.int64).reshape(-1, 3)
 
+    rows: Int64  # the spoofed ranges of the references that have time in the overlay
+    cut: CutLabelling
+    part: RangePart  # of the time under no spoofed range
+    shared: HeldBlocks  # the same
+    stretches: ScoredStretches  # the time under spoofed ranges
+    groups: dict[SpoofedRanges, Overlay] = field(default_factory=dict)  # those that were asked for
 
-def missed_spoof(laid: Overlay, at: OperatingPoint) -> int:
-    """How much spoofed time (ns) is called bona fide at an operating point of another overlay."""
-    return count_again(laid.mass()[0], at).false_negative
+    @classmethod
+    def of(cls, references: References, laid: Overlay) -> SpoofCut:
+        """Cut an overlay of these references, once."""
+        if laid not in _CUTS:
+            _CUTS[laid] = cls._made(references, laid)
+        return _CUTS[laid]
 
+    @classmethod
+    def _made(cls, references: References, laid: Overlay) -> SpoofCut:
+        utterance = positions(references.utterances, laid.labelling.utterances)[utterance_of_rows(references.offsets)]
+        # a range may end a little after its utterance, where the rules let it
+        extents = laid.labelling.extents[utterance]
+        starts, ends = (np.minimum(times, extents) for times in (references.starts, references.ends))
+        rows = np.flatnonzero((references.labels == SPOOF) & (utterance >= 0) & (ends > starts))
+        cut = cut_at(laid.labelling, utterance[rows], starts[rows], ends[rows])
+        part, _ = replace(laid, labelling=cut.cells.without(cut.covered())).part()
+        covered = np.flatnonzero(cut.covered() & (cut.cells.labels <= SPOOF))
+        stretches = ScoredStretches.of(cut.cells, laid.runs, covered)
+        return cls(rows, cut, part, HeldBlocks(part.blocks()), stretches)
 
-def cut_out(references: References, laid: Overlay, selections: Sequence[SpoofedRanges]) -> Iterator[Overlay]:
-    """Cut selections out of an overlay: each ignores the time of the other spoofed ranges."""
-    utterance = positions(references.utterances, laid.labelling.utterances)[utterance_of_rows(references.offsets)]
-    # a range may end a little after its utterance, where the rules let it
-    extents = laid.labelling.extents[utterance]
-    starts, ends = (np.minimum(times, extents) for times in (references.starts, references.ends))
-    rows = np.flatnonzero((references.labels == SPOOF) & (utterance >= 0) & (ends > starts))
-    cut = cut_at(laid.labelling, utterance[rows], starts[rows], ends[rows])
-    for one in selections:
-        ignored = cut.covered(one.dropped(references)[rows])
-        labels = np.where(ignored, np.int8(IGNORED), cut.cells.labels)
-        yield replace(laid, labelling=replace(cut.cells, labels=labels))
+    def group(self, selection: SpoofedRanges, references: References, laid: Overlay) -> Overlay:
+        """All time but that of the other spoofed ranges; its pieces are what all groups share, and its own."""
+        if selection in self.groups:
+            return self.groups[selection]
+        others = self.cut.covered(selection.dropped(references)[self.rows])
+        group = replace(laid, labelling=self.cut.cells.without(others))
+        part, _ = group.part()
+        undecided = MassBlock(
+            laid.runs.values[:0],
+            part.labelling.labels[:0],
+            0,
+            undecided_bona_fide=int((part.undecided_bona_fide - self.part.undecided_bona_fide).sum()),
+            undecided_spoof=int((part.undecided_spoof - self.part.undecided_spoof).sum()),
+        )
+        own = HeldBlocks((*self.stretches.blocks(others), undecided))
+        self.groups[selection] = replace(group, pieces=(self.shared, own))
+        return self.groups[selection]

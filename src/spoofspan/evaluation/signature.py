@@ -15,10 +15,9 @@ equal the ranges they stand for. Names of attacks change no value and are not ha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +39,7 @@ from spoofspan.data.references import References
 from spoofspan.data.rules import RULES, RULES_VERSION, Rules
 from spoofspan.data.scores import Higher, Scores, score_times, whole_hop
 from spoofspan.data.sides import check_sides
+from spoofspan.evaluation.signature_text import SignatureFields, parse_signature, short_text
 from spoofspan.mass.label_rules import label_references, merge_overlaps
 from spoofspan.mass.score_runs import mirrored
 
@@ -60,57 +60,52 @@ class Signature:
         The measure, its parameters and rules, and hashes of the references and of the utterances measured.
     input
         A hash of the system's scores, and the threshold if one was given.
+    convention
+        The named set of rules that the short form refers to. It is not compared: the rules are in ``comparable``.
 
     Examples
     --------
-    >>> print(Signature("range-eer|rules:2", "scores:abc"))
-    range-eer|rules:2 || scores:abc
+    >>> import spoofspan as ss
+    >>> references = ss.References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
+    >>> frames = {"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}
+    >>> scores = ss.Scores.from_frames(frames, hop=0.02, higher="bonafide")
+    >>> signature = ss.range_eer(references, scores, eer_rule="interpolated").signature
+    >>> signature.input
+    'scores:5a43a6f862f31b14'
+    >>> signature.short
+    'range-eer|default|eer:interpolated|rules:2|refs:0db594|n:1|scores:5a43a6|v0.1'
     """
 
     comparable: str
     input: str
+    convention: str = field(default="default", compare=False)
 
     def __str__(self) -> str:
         return f"{self.comparable} || {self.input}"
 
+    @cached_property
+    def fields(self) -> SignatureFields:
+        """Every field by its name."""
+        return parse_signature(str(self))
+
     @property
     def short(self) -> str:
-        """The first characters of a hash of each part, to see at a glance whether two are the same.
+        """The short form, for papers: at most 80 characters, which ``spoofspan explain`` and ``verify`` read."""
+        return short_text(self.fields, self.convention)
 
-        >>> Signature("range-eer|rules:2", "scores:abc").short
-        '8b35d286 || 7f3d781d'
-        """
-        return " || ".join(map(short_hash, (self.comparable, self.input)))
+    @property
+    def short_comparable(self) -> str:
+        """The short form without the hash of the scores, where several systems share it."""
+        return short_text(replace(self.fields, systems={}), self.convention)
+
+    def differences(self, other: Signature) -> dict[str, tuple[str, str]]:
+        """The fields in which the comparable parts of two signatures differ, by name."""
+        one, two = (replace(signature.fields, systems={}) for signature in (self, other))
+        return one.differences(two)
 
     def to_dict(self) -> dict[str, str]:
         """Both parts as plain data."""
         return {"comparable": self.comparable, "input": self.input}
-
-
-def differences(one: str, other: str) -> dict[str, tuple[str, str]]:
-    """The fields in which the comparable parts of two signatures differ, by name.
-
-    >>> differences("range-eer|nearest|slack:auto", "range-eer|nearest|gaps:bonafide|slack:auto")
-    {'gaps': ('nothing', 'gaps:bonafide')}
-    """
-    first, second = (dict(_fields(part)) for part in (one, other))
-    names = [name for name in {**first, **second} if first.get(name) != second.get(name)]
-    return {name: (first.get(name, "nothing"), second.get(name, "nothing")) for name in names}
-
-
-def _fields(comparable: str) -> Iterator[tuple[str, str]]:
-    """The name of each field, and the field; the first two have no name of their own."""
-    measure, *rest = comparable.split("|")
-    yield "measure", measure
-    for place, field in enumerate(rest):
-        name, _, value = field.partition(":")
-        # signatures of the first version had two fields of this name
-        yield ("value" if not place else f"{name}-used" if name == "utterances" and ":" in value else name), field
-
-
-def short_hash(text: str) -> str:
-    """Eight characters that stand for a part of a signature where a person reads it."""
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 class ReferencesHash:
@@ -385,7 +380,12 @@ class Inputs:
 
 
 def sign_hashes(
-    measure: str, read_off: str, rules: Mapping[str, str], hashes: tuple[str, str], system: Mapping[str, str]
+    measure: str,
+    read_off: str,
+    rules: Mapping[str, str],
+    hashes: tuple[str, str],
+    system: Mapping[str, str],
+    convention: str = "default",
 ) -> Signature:
     """Generate a signature.
 
@@ -399,12 +399,14 @@ def sign_hashes(
         Of the references, and of the utterances used.
     system
         What identifies the system: the hash of its scores or proposals by what they are, and a given threshold.
+    convention
+        The named set of rules, for the short form.
     """
     others = [name for name in rules if name not in RULES]
     stated = [f"{name}:{rules[name]}" for name in (*others, *RULES) if name in rules]
     hashed = [f"rules:{RULES_VERSION}", f"references:{hashes[0]}", f"utterances:{hashes[1]}"]
     comparable = "|".join([measure, read_off, *stated, *hashed])
-    return Signature(comparable, "|".join(f"{name}:{value}" for name, value in system.items()))
+    return Signature(comparable, "|".join(f"{name}:{value}" for name, value in system.items()), convention)
 
 
 def given_threshold(threshold: float | None, higher: Higher) -> dict[str, str]:

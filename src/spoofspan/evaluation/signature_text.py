@@ -1,92 +1,368 @@
-"""Signatures as they are printed, read back and explained field by field.
+"""Signatures as text: their fields, one parser for every printed form, and the printer of the short form.
 
-A signature is printed in full, as ``comparable || input``, or as short hashes of its parts. Several measures or systems
-may share a part. A copy may have lost its line ends or gained some, and may carry the comment sign of LaTeX or the
-escapes of Markdown. What cannot be read is an error: half a signature says nothing about a number.
+A signature is printed in full, as ``comparable || input``, or short, for papers, with at most 80 characters::
+
+    range-eer|default|eer:nearest|gaps:bonafide|rules:2|refs:7bfc076a|n:169|v0.1
+
+The short form names the measure, the convention, every rule that differs from it, the version of the rules, the first
+digits of the hashes, the number of utterances and the version of spoofspan. Where 80 characters are too few, digits are
+given up first, then the EER rule if it is the convention's own, then the hash of the scores; then names are cut to what
+tells them apart. What still does not fit is replaced by its number and a hash (``+2:1f3a``).
+
+A copy may have lost its line ends or gained some, with a hyphen or without; it may carry the comment sign of LaTeX, the
+escapes of Markdown or the ligatures of a PDF. What cannot be read is an error: half a signature says nothing about a
+number.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import NoReturn
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from hashlib import sha256
+from itertools import product
+from typing import Any, NoReturn, TypeVar
 
 from spoofspan.base.errors import UsageError
-from spoofspan.data.rules import RULES, RULES_VERSION, top_k
-from spoofspan.measures.eer_rules import check_eer_rule
+from spoofspan.base.seconds import SECOND
+from spoofspan.base.version import __version__
+from spoofspan.data.rules import CONVENTIONS, RULES, RULES_VERSION, Rule, over, top_k
+from spoofspan.measures.eer_rules import EER_RULES, check_eer_rule
 from spoofspan.measures.measure import Measure
 
+T = TypeVar("T")
+MOST_CHARACTERS = 80
 _HASH = r"(?:[0-9a-f]{16}|unsigned-[0-9a-f]{8})"
+_DIGITS = r"(?:[0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{4})"
 _NUMBER = r"-?(?:[0-9.]+(?:e[+-]?[0-9]+)?|inf)"
+# Signatures of what eval does not measure by a name of the catalogue.
+BISECTION = re.compile(r"bisection-eer\((?P<quantiles>integer|real),(?P<precision>[0-9.e+-]+)\)")
+_OTHER_MEASURES = re.compile(rf"floor@[0-9.]+ms|{BISECTION.pattern}|calibration-[a-z-]+")
+_MADE = r"smoothing:(?P<smoothing>\d{1,5}),min_duration:(?P<min_duration>\d+ns),merge_gap:(?P<merge_gap>\d+ns)"
+_SCORES_ARE = r"scores-are:(?P<scores_are>llr|probability|None)"
+_READ_OFF = tuple(
+    re.compile(one)
+    for one in (
+        "bisection|all-thresholds|proposals:given",
+        r"threshold:(?:(?P<threshold>given)|eer\((?P<eer>.+)\))",
+        rf"proposals:(?:all-thresholds|threshold:(?:(?P<threshold>given)|eer\((?P<eer>.+)\))),{_MADE}",
+        _SCORES_ARE,
+        rf"asv-(?:rates:(?P<asv_rates>{_NUMBER},{_NUMBER},{_NUMBER})|scores:(?P<asv_scores>{_HASH}))(?:,{_SCORES_ARE})?",
+        rf"prior:(?P<prior>none|{_NUMBER})(?:,ridge:(?P<ridge>{_NUMBER}))?",
+        r"(?P<eer>.+)",
+    )
+)
+# How proposals are made of scores, unless a signature says otherwise.
+_MADE_BY_DEFAULT = {"smoothing": "1", "min_duration": "0ns", "merge_gap": "0ns"}
+# Settings as they stand in the short form, and what they may say there.
+_SETTINGS = {
+    "eer": r".+",
+    "at": _NUMBER,
+    "scores-are": "llr|probability|None",
+    "asv-rates": f"{_NUMBER},{_NUMBER},{_NUMBER}",
+    "asv-scores": _DIGITS,
+    "smoothing": r"\d{1,5}",
+    "min_duration": r"[0-9.]+(?:ms|ns)",
+    "merge_gap": r"[0-9.]+(?:ms|ns)",
+}
+# Hashes of the scores, by what they are of, as they stand in the short form.
+_SYSTEMS = {"scores": "scores", "score-rows": "rows", "utterance-scores": "utt-scores", "proposals": "proposals"}
 _INPUT = re.compile(
-    rf"(?:scores|score-rows|utterance-scores|proposals):{_HASH}(?:,{_HASH})*"
-    rf"(?:\|slack:\d+ns(?:,\d+ns)*)?(?:\|threshold:{_NUMBER})?"
+    rf"(?P<kind>{'|'.join(_SYSTEMS)}):(?P<hash>{_HASH}(?:,{_HASH})*)"
+    rf"(?:\|slack:(?P<slack>\d+ns(?:,\d+ns)*))?(?:\|threshold:(?P<threshold>{_NUMBER}))?"
 )
-_IN_FULL = re.compile(r"\s*".join(map(re.escape, "(infull:--signature)")))  # broken anywhere
-_BARS = re.compile(r"\|\s*\|")
 _SYSTEM_LINE = re.compile(rf"^[ \t]*(?P<name>\S.*?): (?P<input>{_INPUT.pattern})[ \t]*$", re.MULTILINE)
-_SHORT = re.compile(r"(?:^|(?<=\s))(?:[0-9a-f]\s*){7}[0-9a-f]$")
-_OTHER_MEASURES = re.compile(r"floor@[0-9.]+ms|bisection-eer\((?:integer|real),[0-9.e+-]+\)|calibration-[a-z-]+")
-_MADE = r"smoothing:\d+,min_duration:\d+ns,merge_gap:\d+ns"
-_READ_OFF = re.compile(
-    rf"bisection|all-thresholds|threshold:given|scores-are:(?:llr|probability)|prior:(?:none|{_NUMBER},ridge:{_NUMBER})"
-    rf"|asv-(?:rates:{_NUMBER},{_NUMBER},{_NUMBER}|scores:{_HASH})(?:,scores-are:(?:llr|probability|None))?"
-    rf"|proposals:given|proposals:(?:all-thresholds|threshold:given),{_MADE}"
-)
-_AT_EER = re.compile(rf"threshold:eer\((?P<bare>.+)\)|proposals:threshold:eer\((?P<made>.+)\),{_MADE}")
+_BARS = re.compile(r"\|\s*\|")
 # What is no rule, and what it may say; the last three end every comparable part.
 _OTHER_FIELDS = {"utterance-scores": "given", "labels": "given", "listing": _HASH}
-_LAST_FIELDS = {"rules": r"\d+", "references": _HASH, "utterances": rf"\d+:{_HASH}"}
-_ABOUT = {
-    "rules": "version of the rules",
-    "references": "hash of the references",
-    "utterance-scores": "scores of whole utterances, not the lowest of each",
-    "labels": "labels of whole utterances",
-    "listing": "hash of the spoof ranges as they are listed",
+_LAST_FIELDS = {"rules": r"[1-9]\d{0,5}", "references": _HASH, "utterances": rf"\d+:{_HASH}"}
+_FORMS = {
+    "seconds": r"\d+ns|auto",
+    "flag": "True|False",
+    "regions": f"all|given|{_HASH}",
+    "label": r"1|\d+/\d+",
 }
-_ABOUT_SYSTEM = {
-    "scores": "hash of the scores",
-    "score-rows": "hash of the scores, row by row",
-    "utterance-scores": "hash of the scores",
-    "proposals": "hash of the proposals",
-    "slack": "the automatic one of these scores",
-    "threshold": "as given, with the sign of scores that are higher for bona fide",
-}
+
+
+@dataclass(frozen=True)
+class SignatureFields:
+    """The fields of a signature, whatever form it was printed in.
+
+    Parameters
+    ----------
+    measure
+        The measure, in its canonical spelling.
+    settings
+        How the value was taken, by name: ``eer``, ``threshold``, ``scores-are``, ``asv-rates``, ``smoothing``, ...
+    rules
+        The rules that are stated, with their values as text: in full, or (``short``) those that differ from the
+        convention.
+    hashes
+        ``references``, and ``utterances`` if it is stated; of a short signature their first digits.
+    count
+        The number of utterances.
+    systems
+        By the name of the system, empty if there is one: the hash of its scores by what they are, ``slack``,
+        ``threshold``.
+    version
+        The version of the rules.
+    convention, spoofspan
+        The convention and the version of spoofspan; None where they are not stated.
+    omitted
+        The hash of what did not fit into a short signature; empty if everything did.
+    short
+        Whether it was read from the short form.
+    """
+
+    measure: str
+    settings: Mapping[str, str]
+    rules: Mapping[str, str]
+    hashes: Mapping[str, str]
+    version: int
+    count: int | None = None
+    systems: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    convention: str | None = None
+    spoofspan: str | None = None
+    omitted: str = ""
+    short: bool = False
+
+    @property
+    def system(self) -> Mapping[str, str]:
+        """Hash, slack and threshold of the only system, or of the first."""
+        return next(iter(self.systems.values()), {})
+
+    @property
+    def system_hash(self) -> str:
+        """The hash of the scores, whatever they are."""
+        return next((value for name, value in self.system.items() if name in _SYSTEMS), "")
+
+    @property
+    def all_hashes(self) -> dict[str, str]:
+        """The hashes of the inputs: references, utterances and scores, by what these are."""
+        return {**self.hashes, **{name: value for name, value in self.system.items() if name in _SYSTEMS}}
+
+    def named(self) -> dict[str, str]:
+        """Every field that makes numbers incomparable or identifies an input, by the name a person knows it by."""
+        found = {"measure": self.measure, **self.settings}
+        found |= {f"rule {name}" if name in RULES else name: value for name, value in self.rules.items()}
+        found |= {"version of the rules": str(self.version), **self.hashes}
+        if self.count is not None:
+            found["number of utterances"] = str(self.count)
+        said = {_SYSTEM_WORDS.get(name, name): value for name, value in self.system.items()}
+        if self.convention is not None:
+            found["convention"] = self.convention
+        return found | said
+
+    def differences(self, other: SignatureFields) -> dict[str, tuple[str, str]]:
+        """The fields in which two signatures differ, by name; a short one says nothing of what it leaves out."""
+        first, second = self.named(), other.named()
+        short = self.short or other.short
+        found = {}
+        for name in {**first, **second}:
+            one, two = first.get(name, ""), second.get(name, "")
+            if one == two or (short and name in _MAY_BE_LEFT_OUT and not (one and two)):
+                continue
+            if short and name in _HASHED and one and two and (one.startswith(two) or two.startswith(one)):
+                continue
+            found[name] = (one or NOTHING, two or NOTHING)
+        return found
+
+    def under(self, convention: str) -> SignatureFields:
+        """The same fields as the short form has them: with a convention, and the rules that differ from it."""
+        settings = {name: value for name, value in self.settings.items() if _MADE_BY_DEFAULT.get(name) != value}
+        rules, _ = nearest_rules(self.measure, self.rules, convention)
+        systems = {
+            name: {key: value for key, value in said.items() if key != "slack"} for name, said in self.systems.items()
+        }
+        return replace(self, settings=settings, rules=rules, convention=convention, systems=systems, short=True)
+
+
+NOTHING = "nothing"
+_SYSTEM_WORDS = dict.fromkeys(_SYSTEMS, "scores") | {"threshold": "given threshold"}
+_HASHED = ("references", "utterances", "scores", "asv-scores", "rule regions", "listing")
+_MAY_BE_LEFT_OUT = ("eer", "utterances", "scores", "slack", "number of utterances", "convention", "utterance-scores")
+
+
+def kind_of(measure: str) -> str:
+    """Whether the rules of a measure are those of ``range`` or of ``point``."""
+    basis = "range" if _OTHER_MEASURES.fullmatch(measure) else Measure.parse(measure).basis
+    return "range" if basis in ("range", "event") else "point"
+
+
+def convention_rules(measure: str, convention: str) -> list[tuple[dict[str, str], str]]:
+    """The rules as text and the EER rules that a convention may have for a measure; none if it does not define it."""
+    kind, sets = kind_of(measure), CONVENTIONS[convention].measures
+    found = [sets[one] for one in (kind, f"finer-{kind}") if one in sets]
+    # an utterance has one point, whatever its length
+    last_point = {"last_point": "use"} if measure.startswith("utterance-") else {}
+    return [(rules.spelled(kind) | last_point, eer_rule) for rules, eer_rule in found]
+
+
+def nearest_rules(measure: str, stated: Mapping[str, str], convention: str) -> tuple[dict[str, str], str]:
+    """The stated rules that differ from a convention, and its EER rule; the fewest, where it has two sets of rules."""
+    found = [
+        ({name: value for name, value in stated.items() if rules.get(name) != value}, eer_rule)
+        for rules, eer_rule in convention_rules(measure, convention)
+    ]
+    return min(found, key=lambda one: len(one[0]), default=(dict(stated), "nearest"))
+
+
+def nearest_conventions(fields: SignatureFields) -> dict[str, dict[str, str]]:
+    """The conventions from which the stated rules and the EER rule differ least, with what differs."""
+    found = {}
+    for name in CONVENTIONS:
+        if not convention_rules(fields.measure, name):
+            continue
+        apart, eer_rule = nearest_rules(fields.measure, fields.rules, name)
+        apart = {rule: value for rule, value in apart.items() if rule in RULES}
+        if fields.settings.get("eer", eer_rule) != eer_rule:
+            apart["eer"] = fields.settings["eer"]
+        found[name] = apart
+    fewest = min(map(len, found.values()), default=0)
+    return {name: apart for name, apart in found.items() if len(apart) == fewest}
+
+
+# ---------------------------------------------------------------- the short form
+
+
+def short_text(fields: SignatureFields, convention: str = "default", spoofspan: str = __version__) -> str:
+    """Write the short form of a signature that was read in full: the richest that has at most 80 characters."""
+    return next(one for one in _short_texts(fields.under(convention), spoofspan) if len(one) <= MOST_CHARACTERS)
+
+
+def _short_texts(fields: SignatureFields, spoofspan: str) -> Iterator[str]:
+    own_eer = {eer_rule for _, eer_rule in convention_rules(fields.measure, str(fields.convention))}
+    kind, said = next(((key, value) for key, value in fields.system.items() if key in _SYSTEMS), ("", ""))
+    needed = kind not in ("scores", "score-rows")  # that others were given is not said elsewhere
+
+    def written(
+        spelled: Callable[[str, str], str],
+        digits: int,
+        *,
+        eer: bool = False,
+        scores: bool = True,
+        kept: int | None = None,
+    ) -> str:
+        settings = [spelled(*one) for one in _short_settings(fields) if eer or one[0] != "eer" or one[1] not in own_eer]
+        deviations = [spelled(*one) for one in fields.rules.items() if one[0] not in _IMPLIED]
+        if kept is not None:
+            rest = deviations[kept:]
+            deviations[kept:] = [f"+{len(rest)}:{_digest('|'.join(rest))}"]
+        return _joined(fields, [*settings, *deviations], digits, kind if scores or needed else "", said, spoofspan)
+
+    for spelled in (_whole, _cut):
+        yield written(spelled, 8, eer=True)
+        yield written(spelled, 6, eer=True)
+        yield written(spelled, 8)
+        yield written(spelled, 6)
+        yield written(spelled, 4)
+        yield written(spelled, 8, scores=False)
+        yield written(spelled, 4, scores=False)
+    for kept in reversed(range(len(fields.rules))):
+        yield written(_cut, 4, scores=False, kept=kept)
+    everything = f"+:{_digest('|'.join(f'{name}={value}' for name, value in sorted(fields.named().items())))}"
+    yield _joined(fields, [everything], 4, "", "", spoofspan)
+    yield _joined(replace(fields, measure=f"{fields.measure[:12]}..."), [everything], 4, "", "", spoofspan)
+
+
+def _joined(fields: SignatureFields, stated: Sequence[str], digits: int, kind: str, said: str, spoofspan: str) -> str:
+    counted = [] if fields.count is None else [f"n:{fields.count}"]
+    system = [f"{_SYSTEMS[kind]}:{said[:digits]}"] if kind else []
+    hashed = [f"rules:{fields.version}", f"refs:{fields.hashes['references'][:digits]}", *counted, *system]
+    release = f"v{'.'.join(spoofspan.split('.')[:2])}"
+    return "|".join([fields.measure, str(fields.convention), *stated, *hashed, release])
+
+
+def _short_settings(fields: SignatureFields) -> Iterator[tuple[str, str]]:
+    for name, value in fields.settings.items():
+        if name != "threshold":
+            yield name, value
+        elif "threshold" in fields.system:  # systems that share a signature may have thresholds of their own
+            yield "at", fields.system["threshold"]
+
+
+# Fields of the long form that the hash of the scores names again.
+_IMPLIED = ("utterance-scores",)
+
+
+def _whole(name: str, value: str) -> str:
+    return f"{name}:{_in_short(value, 4)}"
+
+
+def _cut(name: str, value: str) -> str:
+    """A field with as many characters of its name and value as tell them apart, at least three of each."""
+    rule = RULES.get(name)
+    if name == "eer" and value in EER_RULES:
+        return f"eer:{_prefix(value, EER_RULES)}"
+    if rule is None:
+        return _whole(name, value)
+    value = _prefix(value, rule.values) if value in rule.values else _in_short(value, 4)
+    return f"{_prefix(name, RULES)}:{value}"
+
+
+def _prefix(name: str, among: Iterable[str]) -> str:
+    others = [one for one in among if one != name]
+    lengths = (n for n in range(3, len(name)) if not any(one.startswith(name[:n]) for one in others))
+    return name[: next(lengths, len(name))]
+
+
+def _in_short(value: str, digits: int) -> str:
+    """Milliseconds for nanoseconds, and the first digits of a hash."""
+    if (found := re.fullmatch(r"(\d+)ns", value)) and not int(found[1]) % 1000:
+        return f"{int(found[1]) / 1e6:.12g}ms"
+    return value[:digits] if re.fullmatch(_HASH, value) else value
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:4]
+
+
+# ---------------------------------------------------------------- reading
 
 
 def is_signature(text: str) -> bool:
     """Whether a text is meant as a signature, or as a part of one.
 
-    >>> is_signature("range-eer 99fea0c7 || 69c5edc4"), is_signature("signature"), is_signature("range-eer")
-    (True, False, False)
+    >>> is_signature("range-eer|default|rules:2|refs:7bfc076a|v0.1"), is_signature("range-eer")
+    (True, False)
+    """
+    return "|" in text or '"comparable"' in text or _INPUT.fullmatch("".join(_plain(text).split())) is not None
+
+
+def parse_signature(text: str) -> SignatureFields:
+    """Read a signature in any of its printed forms.
+
+    >>> fields = parse_signature("range-eer|default|eer:near- est|gaps:bonafide|rules:2|refs:7bfc 076a|n:169|v0.1")
+    >>> fields.convention, dict(fields.rules), dict(fields.settings), fields.hashes["references"]
+    ('default', {'gaps': 'bonafide'}, {'eer': 'nearest'}, '7bfc076a')
     """
     plain = _plain(text)
-    words = plain.split()
-    labelled = plain.startswith("signature ") and _SHORT.search(plain) is not None
-    return "|" in plain or labelled or '"comparable"' in text or bool(_INPUT.fullmatch("".join(words)) or _alone(plain))
-
-
-def explain_signature(text: str) -> str:
-    """Explain a signature in any of its printed forms.
-
-    >>> print(explain_signature("range-eer 99fea0c7 || 69c5edc4").splitlines()[0])
-    A short signature: the first eight characters of a hash of each part.
-    """
-    plain = _plain(text)
-    squeezed = "".join(plain.split())
-    if _INPUT.fullmatch(squeezed):
-        return "\n".join(_explained_systems({"": squeezed}))
-    if "|" in squeezed.replace("||", ""):
-        return _explain_full(plain)
-    return _explain_short(" ".join(plain.split()))
+    whole = re.sub(r"-?\s+", "", plain)
+    if _INPUT.fullmatch("".join(plain.split())):
+        return SignatureFields("", {}, {}, {}, RULES_VERSION, systems={"": _parsed_input(plain)})
+    comparable, bars, said = plain.partition("||")
+    if "refs:" in whole and "references:" not in whole and not bars:
+        return _parse_short(comparable)
+    systems: dict[str, Mapping[str, str]] = {}
+    if bars:
+        systems[""] = _parsed_input(said)
+    else:
+        systems = {match["name"]: _parsed_input(match["input"]) for match in _SYSTEM_LINE.finditer(comparable)}
+        comparable = _SYSTEM_LINE.sub("", comparable)
+    return _parse_full(comparable, systems)
 
 
 def _plain(text: str) -> str:
-    """A signature without what the formats of output put around it."""
+    """A signature without what the formats of output and the copy from a page put around it."""
     unquoted = _from_json(text)
-    lines = unquoted.replace("\\", "").splitlines()
+    normal = unicodedata.normalize("NFKC", unquoted.replace("\u00ad\n", "").replace("\u00ad", ""))
+    normal = re.sub("[\u2010-\u2015\u2212]", "-", normal).replace("\u200b", "")
+    lines = normal.replace("\\", "").splitlines()
     without_signs = "\n".join(line.lstrip("%").rstrip() if line.startswith("%") else line.rstrip() for line in lines)
-    return _BARS.sub("||", _IN_FULL.sub("", without_signs)).strip()
+    return _BARS.sub("||", without_signs).strip()
 
 
 def _from_json(text: str) -> str:
@@ -107,67 +383,49 @@ def _from_json(text: str) -> str:
     return text
 
 
-def _alone(plain: str) -> bool:
-    return re.fullmatch(r"[0-9a-f]{8}", plain) is not None
-
-
-def _refuse(reason: str) -> NoReturn:
+def refuse(reason: str) -> NoReturn:
+    """Say why a text is no signature."""
     raise UsageError(
         f"this signature cannot be read: {reason}; copy all of it, from the name of the measure to the last hash "
         "('spoofspan explain signature' says what it consists of)"
     )
 
 
-# ---------------------------------------------------------------- in full
+def _readings(piece: str) -> Iterator[str]:
+    """The texts that a piece with line breaks may have been: a hyphen before one may be part of it or not."""
+    first, *rest = re.split(r"-\s+", piece.strip())
+    if len(rest) > 6:
+        refuse(f"{piece.strip()!r} is broken too often")
+    for signs in product(("-", ""), repeat=len(rest)):
+        yield "".join((first + "".join(sign + part for sign, part in zip(signs, rest, strict=True))).split())
 
 
-def _explain_full(plain: str) -> str:
-    comparable, bars, said = plain.partition("||")
-    systems: dict[str, str] = {}
-    if bars:
-        systems[""] = "".join(said.split())
-        if not _INPUT.fullmatch(systems[""]):
-            _refuse(f"after || comes {systems['']!r}, where the hash of the scores should be")
-    else:
-        systems = {match["name"]: match["input"] for match in _SYSTEM_LINE.finditer(comparable)}
-        comparable = _SYSTEM_LINE.sub("", comparable)
-    first, *rest = comparable.split("|")
-    measure = _measure_at_end(first)
-    read_off, *fields = ("".join(field.split()) for field in (*rest, ""))
-    if not _is_read_off(read_off):
-        _refuse(f"{read_off!r} is no EER rule, and nothing else by which {measure} is read off")
-    lines = [
-        "Numbers may be compared if this part of their signatures is the same:",
-        f"  measure {measure}, {'read off: ' if ':' in read_off else 'EER rule '}{read_off}",
-    ]
-    version = 0
-    for name, value in _checked_fields([field for field in fields if field]):
-        about = _ABOUT.get(name)
-        if name == "utterances":
-            about = "number and hash of the utterances" if ":" in value else "which utterances count"
-        version = int(value) if name == "rules" else version
-        lines.append(f"  {name} = {value}" + (f"   ({about})" if about else ""))
-    if version < RULES_VERSION:
-        lines.append(
-            f"It was made under version {version} of the rules and has no equal under version {RULES_VERSION}; measure "
-            "again to compare."
-        )
-    else:
-        lines.append("Rules about references that are not listed changed no label.")
-    return "\n".join([*lines, *_explained_systems(systems)])
+def _read(piece: str, read: Callable[[str], T | None], what: str) -> T:
+    """The meaning of the first reading of a piece that has one."""
+    for one in _readings(piece):
+        if (found := read(one)) is not None:
+            return found
+    return refuse(f"{next(_readings(piece))!r} {what}")
+
+
+def _parsed_input(text: str) -> dict[str, str]:
+    found = _read(text, _INPUT.fullmatch, "is not the hash of the scores, which comes after ||")
+    system = {found["kind"]: found["hash"], "slack": found["slack"], "threshold": found["threshold"]}
+    return {name: value for name, value in system.items() if value is not None}
 
 
 def _measure_at_end(text: str) -> str:
     """The measure that a text ends with; words before it say whose signature it is."""
-    words = text.split()
+    words = re.split(r"(?<!-)\s+", text.strip())
     for first in reversed(range(len(words))):
-        name = "".join(words[first:])
-        if _is_measure(name) and (not first or words[0] == "signature"):
-            return name
-    return _refuse(f"{text.strip()!r} is no measure")
+        for name in _readings("".join(words[first:]).removeprefix("signature")):
+            if is_measure(name) and (not first or words[0] == "signature"):
+                return name
+    return refuse(f"{text.strip()!r} is no measure")
 
 
-def _is_measure(name: str) -> bool:
+def is_measure(name: str) -> bool:
+    """Whether a text is a measure as signatures spell it."""
     try:
         Measure.parse(name)
     except UsageError:
@@ -175,113 +433,165 @@ def _is_measure(name: str) -> bool:
     return True
 
 
-def _is_read_off(text: str) -> bool:
-    at_eer = _AT_EER.fullmatch(text)
-    rule = text if at_eer is None else at_eer["bare"] or at_eer["made"]
-    try:
-        check_eer_rule(rule)
-    except UsageError:
-        return _READ_OFF.fullmatch(text) is not None
-    return True
+def _parse_full(comparable: str, systems: Mapping[str, Mapping[str, str]]) -> SignatureFields:
+    first, *rest = comparable.split("|")
+    measure = _measure_at_end(first)
+    read_off, *others = rest or [""]
+    settings = _read(read_off, _settings, "is no EER rule, and nothing else by which a value is read off")
+    others = [one for one in others if one.strip()]
+    count = len(_LAST_FIELDS)
+    rules = [_read(one, _rule, "is no rule") for one in others[:-count]]
+    if len(dict(rules)) < len(rules):
+        refuse("a rule is there twice")
+    last = [
+        _read(one, re.compile(f"{name}:(?P<value>{form})").fullmatch, f"is not the field {name!r} of a signature")
+        for (name, form), one in zip(_LAST_FIELDS.items(), others[-count:], strict=False)
+    ]
+    if len(last) < count:
+        refuse(f"it does not end with {', '.join(_LAST_FIELDS)}")
+    values = {name: one["value"] for name, one in zip(_LAST_FIELDS, last, strict=True)}
+    number, _, used = values["utterances"].partition(":")
+    hashes = {"references": values["references"], "utterances": used}
+    return SignatureFields(measure, settings, dict(rules), hashes, int(values["rules"]), int(number), systems)
 
 
-def _checked_fields(fields: list[str]) -> Iterator[tuple[str, str]]:
-    """The name and the value of each field; the first that is none is refused."""
-    rules, last = fields[: -len(_LAST_FIELDS)], fields[-len(_LAST_FIELDS) :]
-    found = [field.partition(":")[::2] for field in rules]
-    for name, value in found:
-        if name in RULES:
-            good = _is_value(name, value)
-        else:
-            good = name in _OTHER_FIELDS and re.fullmatch(_OTHER_FIELDS[name], value) is not None
-        if not good:
-            _refuse(f"{f'{name}:{value}'!r} is no rule" if name not in RULES else f"{name} has no value {value!r}")
-        yield name, value
-    names = [name for name, _ in found]
-    if len(set(names)) < len(names):
-        _refuse("a rule is there twice")
-    if [field.partition(":")[0] for field in last] != list(_LAST_FIELDS):
-        _refuse(f"it does not end with {', '.join(_LAST_FIELDS)}")
-    for name, _, value in (field.partition(":") for field in last):
-        if not re.fullmatch(_LAST_FIELDS[name], value):
-            _refuse(f"{name} has no value {value!r}")
-        if name == "rules" and not 0 < int(value) <= RULES_VERSION:
-            _refuse(f"version {value} of the rules is not known here, only versions 1 to {RULES_VERSION}")
-        yield name, value
+def _settings(read_off: str) -> dict[str, str] | None:
+    """How a value was read off, by name; None if the text says nothing of that kind."""
+    for pattern in _READ_OFF:
+        found = pattern.fullmatch(read_off)
+        if found is None:
+            continue
+        settings = {name: value for name, value in found.groupdict().items() if value is not None}
+        if "eer" in settings:
+            try:
+                check_eer_rule(settings["eer"])
+            except UsageError:
+                continue
+        return {re.sub("^(asv|scores)_", r"\1-", name): value for name, value in settings.items()}
+    return None
 
 
-def _is_value(name: str, value: str) -> bool:
+def _rule(text: str) -> tuple[str, str] | None:
+    name, _, value = text.partition(":")
+    if name in RULES:
+        good = _is_value(RULES[name], value)
+    else:
+        good = name in _OTHER_FIELDS and re.fullmatch(_OTHER_FIELDS[name], value) is not None
+    return (name, value) if good else None
+
+
+def _is_value(rule: Rule, value: str) -> bool:
     """Whether a signature may state this value of a rule."""
-    rule = RULES[name]
-    patterns = {
-        "seconds": r"\d+ns|auto",
-        "flag": "True|False",
-        "regions": f"all|given|{_HASH}",
-        "label": r"1|\d+/\d+",
-    }
     if value in rule.values:
         return True
     if rule.kind == "pooling":
         return top_k(value) is not None
-    return rule.kind in patterns and re.fullmatch(patterns[rule.kind], value) is not None
+    if rule.kind == "label" and over(value) is not None:
+        return True
+    return rule.kind in _FORMS and re.fullmatch(_FORMS[rule.kind], value) is not None
 
 
-def _explained_systems(systems: Mapping[str, str]) -> Iterator[str]:
-    if systems:
-        yield f"The system{'s are' if len(systems) > 1 else ' is'} identified by:"
-    for system, said in systems.items():
-        for field in said.split("|"):
-            about = _ABOUT_SYSTEM[field.partition(":")[0]]
-            yield f"  {f'{system}: ' if system else ''}{field}   ({about})"
-
-
-# ---------------------------------------------------------------- short
-
-
-def _explain_short(line: str) -> str:
-    """Explain short hashes: ``[measure] hash, ... || [system] hash, ...``, or ``system hash || hash, ...``."""
-    labelled = line.startswith("signature ")
-    compared: list[str] = []
-    systems: list[str] = []
-    after_bars = False
-    for item in line.removeprefix("signature ").split(","):
-        comparable, bars, said = item.partition("||")
-        if after_bars and not bars:
-            systems.append(_short(comparable))
+def _parse_short(text: str) -> SignatureFields:
+    first, second, *rest = (*text.split("|"), "")
+    convention = _read(second, CONVENTIONS.get, "is no convention").name
+    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
+    rules: dict[str, str] = {}
+    systems: dict[str, str] = {}
+    measure = "" if "..." in first else _measure_at_end(first)
+    for piece in rest:
+        if not piece.strip():
             continue
-        name, _, digits = _short(comparable).rpartition(" ")
-        is_named = not name or _is_measure("".join(name.split()))
-        if not (is_named or labelled or after_bars):
-            _refuse(f"{name!r} is no measure")
-        compared.append(f"{name} {digits}".strip())
-        if bars:
-            systems.append(_short(said))
-        after_bars = after_bars or bool(bars)
-    lines = [
-        "A short signature: the first eight characters of a hash of each part.",
-        "Numbers may be compared if this hash of their measure, rules, references and utterances is the same:",
-        *(f"  {one}" for one in compared),
-    ]
-    if systems:
-        lines += [
-            f"The system{'s are' if len(systems) > 1 else ' is'} identified by a hash of scores and threshold:",
-            *(f"  {one}" for one in systems),
-        ]
-    return "\n".join(
-        [
-            *lines,
-            "The rules cannot be read from it: --signature and --format json print signatures in full, which "
-            "'spoofspan explain'",
-            "explains field by field.",
-        ]
+        name, value = _short_field(piece)
+        place = (
+            settings if name in _SETTINGS else systems if name in _SYSTEMS else rules if _is_short_rule(name) else found
+        )
+        if name in place:
+            refuse(f"{name} is there twice")
+        place[name] = value
+    for name in ("rules", "refs", "v"):
+        if name not in found:
+            refuse(f"it has no field {name!r}")
+    if "at" in settings:
+        settings["threshold"], systems["threshold"] = "given", settings.pop("at")
+    return SignatureFields(
+        measure,
+        settings,
+        rules | ({"utterance-scores": "given"} if "utterance-scores" in systems else {}),
+        {"references": found["refs"]},
+        int(found["rules"]),
+        int(found["n"]) if "n" in found else None,
+        {"": systems} if systems else {},
+        convention,
+        found["v"],
+        omitted=found.get("+", ""),
+        short=True,
     )
 
 
-def _short(item: str) -> str:
-    """A name, if there is one, and a short hash, which may be broken over lines."""
-    text = item.strip()
-    found = _SHORT.search(text)
-    if found is None:
-        _refuse(f"{text!r} does not end with a hash of eight characters" if text else "a part of it is empty")
-    name, digits = text[: found.start()].strip(), "".join(found[0].split())
-    return f"{name} {digits}".strip()
+def _is_short_rule(name: str) -> bool:
+    return name in RULES or name in _OTHER_FIELDS
+
+
+def _short_field(piece: str) -> tuple[str, str]:
+    """The name and the value of a field of the short form."""
+    for one in _readings(piece):
+        if found := re.fullmatch(r"v(\d+(?:\.\w+)*)", one):
+            return "v", found[1]
+        if found := re.fullmatch(r"\+(\d*:[0-9a-f]{4})", one):
+            return "+", found[1]
+        name, _, value = one.partition(":")
+        if name in ("rules", "n") and re.fullmatch(r"\d{1,12}", value):
+            return name, value
+        if name in ("refs", "listing") and re.fullmatch(_DIGITS, value):
+            return name, value
+        for long, short in _SYSTEMS.items():
+            if name == short and re.fullmatch(_DIGITS, value):
+                return long, value
+        if name in _SETTINGS and re.fullmatch(_SETTINGS[name], value):
+            with suppress(UsageError):
+                return name, check_eer_rule(_by_prefix(value, EER_RULES) or value) if name == "eer" else in_nanoseconds(
+                    value
+                )
+        if name == "labels" and value == "given":
+            return name, value
+        if (rule := _by_prefix(name, RULES)) is not None:
+            known = RULES[rule]
+            whole = in_nanoseconds(value) if known.kind == "seconds" else _by_prefix(value, known.values) or value
+            if _is_value(known, whole) or (known.kind == "regions" and re.fullmatch(_DIGITS, whole)):
+                return rule, whole
+    return refuse(f"{next(_readings(piece))!r} is no field of a short signature")
+
+
+def _by_prefix(text: str, names: Iterable[str]) -> str | None:
+    """The only name that a text is, or is the beginning of."""
+    found = [one for one in names if one == text] or [one for one in names if len(text) > 2 and one.startswith(text)]
+    return found[0] if len(found) == 1 else None
+
+
+def in_nanoseconds(value: str) -> str:
+    """Write milliseconds as signatures do.
+
+    >>> in_nanoseconds("12.5ms"), in_nanoseconds("auto")
+    ('12500000ns', 'auto')
+    """
+    found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,6})?)ms", value)
+    return value if found is None else f"{int(Fraction(found[1]) * 1_000_000)}ns"
+
+
+def rule_value(name: str, text: str) -> Any:
+    """The value of a rule that a signature or a result file spells, as an argument.
+
+    >>> rule_value("collar", "50000000ns"), rule_value("label", "3/10"), rule_value("slack", "auto")
+    (0.05, 0.3, None)
+    """
+    rule = RULES.get(name)
+    if rule is None or not _is_value(rule, text):
+        raise UsageError(f"the rule {name!r} has no value {text!r}")
+    if rule.kind == "seconds":
+        return None if text == "auto" else int(text.removesuffix("ns")) / SECOND
+    if rule.kind == "flag":
+        return text == "True"
+    if rule.kind == "label" and text not in rule.values and over(text) is None:
+        return float(Fraction(text))
+    return text

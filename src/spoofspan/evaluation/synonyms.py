@@ -86,9 +86,10 @@ _MEANINGS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "signature, signatures, hash",
         "What a number was computed from. Numbers may be compared if the first part of their signatures (before ||) "
         "is the same: measure, rules, references and utterances. The second part identifies the scores, and the "
-        "threshold if one was given. Rules about references are stated where they changed a label. Text shows a hash "
-        "of each part, --signature and --format json show them in full. In quotes, 'spoofspan explain' explains a "
-        "signature in any printed form.",
+        "threshold if one was given. Rules about references are stated where they changed a label. Text shows a "
+        "short form of at most 80 characters: measure, convention, every rule that differs from it, versions and the "
+        "first digits of the hashes; --signature and --format json show both parts in full. In quotes, 'spoofspan "
+        "explain' explains a signature in any printed form, and 'spoofspan verify' repeats the measurement.",
         (),
     ),
     (
@@ -96,6 +97,71 @@ _MEANINGS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "A data set or challenge, with its labels, measures and rules. 'spoofspan benchmarks' lists them, and 'eval "
         "--benchmark NAME' measures as one is ranked.",
         (),
+    ),
+    (
+        "interval, confidence, confidence interval, confidence level, ci",
+        "The range in which a value would lie on other test sets of the same kind, at a level such as 95 %: "
+        "--confidence 0.95. What the interval generalises to is printed with it: other speakers and these attacks, or "
+        "new attacks too. In full: docs/uncertainty.md.",
+        ("cluster", "jackknife-t"),
+    ),
+    (
+        "jackknife, jackknife-t, standard error",
+        "The default method of intervals and tests. Each cluster is left out once, which gives the standard error; the "
+        "interval reaches as far as Student's t says, on the scale of logits for rates.",
+        ("interval", "cluster", "percentile"),
+    ),
+    (
+        "percentile, bootstrap, replicate, replicates, bca, resampling",
+        "Methods of intervals that draw clusters with replacement (--interval percentile, --interval bca) and take "
+        "quantiles of the values. BCa corrects them for bias and acceleration. For measures at their best threshold "
+        "and for crossed factors, use jackknife-t.",
+        ("jackknife-t",),
+    ),
+    (
+        "cluster, clusters, crossed, two-way, unseen attacks, new attacks",
+        "Utterances that belong together, such as those of a speaker, and vary together from one test set to another. "
+        "--cluster speaker gives intervals for other speakers and these attacks; --cluster speaker,attack for other "
+        "speakers and new attacks: the variance over speakers, plus that over attacks, less that over their pairs. "
+        "Purely bona fide utterances have no attack, and each is a cluster of its own.",
+        ("interval", "p-value"),
+    ),
+    (
+        "p-value, p, significance, significant",
+        "The probability of a difference at least as large as the one observed if two systems were equally good. It "
+        "comes from the same t as the interval of the difference: p is under 0.05 if and only if the 95 % interval "
+        "does not hold 0.",
+        ("max-t", "cluster"),
+    ),
+    (
+        "max-t, maxt, multiple comparisons, adjusted p-value, holm",
+        "Step-down max-T adjusts p-values for the number of comparisons, with the correlation of the systems. It keeps "
+        "the probability of any wrong verdict at the level.",
+        ("p-value", "rank"),
+    ),
+    (
+        "rank, ranks, group, groups, letters",
+        "The best and the worst rank of a system that the tests of all pairs allow. Systems that share a letter, their "
+        "group, do not differ significantly. In full: docs/verdicts.md.",
+        ("max-t",),
+    ),
+    (
+        "seed, seeds, training, trainings",
+        "A system that was trained several times has a value for each seed. Its mean is compared, and the interval "
+        "holds for other seeds as well as for other test sets. In full: docs/verdicts.md.",
+        ("interval",),
+    ),
+    (
+        "plan, power, sample size",
+        "How many speakers or utterances it takes to tell two values apart, with a probability called the power: "
+        "'spoofspan plan'. In full: docs/verdicts.md.",
+        ("p-value", "cluster"),
+    ),
+    (
+        "pav, pool adjacent violators, isotonic",
+        "The best increasing map of scores to log-likelihood ratios. minCllr is the Cllr after it; 'spoofspan "
+        "calibrate --method pav' learns it.",
+        ("range-min-cllr", "calibration"),
     ),
     ("llr", "A log-likelihood ratio: --scores-are llr.", ("range-cllr", "range-act-dcf")),
     (

@@ -8,7 +8,7 @@ references under the rules: an utterance is spoof if any of it is, unless the ru
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -18,13 +18,12 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.hashing import labels_hash
 from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
-from spoofspan.data.rules import RuleArguments, Rules, Touched
-from spoofspan.data.scores import Scores
-from spoofspan.data.sides import check_scores, check_truth, check_utterance_scores
+from spoofspan.data.rules import Rules, Touched
+from spoofspan.data.scores import Higher
+from spoofspan.data.sides import check_truth, check_utterance_scores
 from spoofspan.data.utterance_scores import DUMMY, TrialKey, UtteranceScores
-from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, ReadColumn, with_interval
-from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, verification_of
+from spoofspan.evaluation.corpus import NEEDS_TIME, Corpus, LayLater, PlannedMass, ReadColumn, taken
+from spoofspan.evaluation.plan import EvaluationOptions, Plan
 from spoofspan.evaluation.signature import (
     Signature,
     applied_rules,
@@ -41,22 +40,14 @@ from spoofspan.mass.utterances import mass_of_classes, trial_mass, utterance_mas
 from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.kind import Value
 from spoofspan.measures.measure import Measure
-from spoofspan.measures.measure_settings import ScoresAre
-from spoofspan.measures.operating_point import Threshold
 from spoofspan.measures.tandem import trial_weights
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from spoofspan.data.utterance_scores import VerificationScores
     from spoofspan.evaluation.crossed import CrossedBreakdown
     from spoofspan.measures.operating_point import OperatingPoint
-    from spoofspan.uncertainty.clusters import Resampling
-    from spoofspan.uncertainty.utterance_intervals import MeasuredTrials
+    from spoofspan.uncertainty.trial_intervals import MeasuredTrials
 
 Truth = References | Mapping[str, str] | Protocol
-# What is done with scores in time says nothing about scores without time.
-NEEDS_SCORES = "needs scores in time: give SCORES after REFERENCES"
 # Rules at which a list of spoofs alone says who is spoofed; any other needs to know where utterances end.
 UNTIMED: Mapping[str, tuple[Any, ...]] = {
     "label": ("any",),
@@ -151,96 +142,97 @@ class UtteranceCorpus(Corpus):
         system = {"utterance-scores": said, **given_threshold(plan.threshold, self.scores.higher)}
         return sign_hashes(str(plan.measure), plan.read_off, rules, (truth, used_hash(used)), system)
 
-    def measure(self, plan: Plan, resampling: Resampling | None = None) -> Measurement:
-        """Take one measure, with an interval if it is said how to resample."""
-        mass, touched = self.mass(plan.rules, plan.measure.kind.trials)
-        used = mass.utterances
-        noted = replace(plan, notes=(*plan.notes, "utterance scores as given"))
-        weighted = self.priced(plan, mass) if plan.measure.kind.priced else mass
-        found = noted.measured(weighted, touched, len(used), partial(self.sign, plan, used))
-        if weighted is not mass:  # trials as they are counted, not as they are priced
-            curve = error_curve_of(mass)
-            point = curve.point(-1) if found.point.everything else curve.at(found.threshold)
-            found = replace(found, point=point)
-            if resampling is None:
-                return found
-            from spoofspan.uncertainty.intervals import interval_of_system
-
-            system = self.measured_trials(plan, mass, Value(found.value, point))
-            return replace(found, interval=interval_of_system(system, resampling))
-        return with_interval(found, plan, mass, resampling)
-
-    def priced(self, plan: Plan, mass: ScoreMass) -> ScoreMass:
-        """The trials of an a-DCF, each as often as its kind costs."""
-        kinds = cast("Mapping[str, str]", self.trials)
-        costs = {name: float(value) for name, value in plan.measure.parameters}
-        return mass.reweight(trial_weights([kinds[trial] for trial in mass.utterances], **costs))
-
     def default_measures(self, convention: str) -> list[str]:
         """The EER."""
         return ["utterance-eer"]
 
-    def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
-        """Plan measures of utterances; others are refused."""
+    def plan(self, measure: Measure, options: EvaluationOptions) -> Plan:
+        """Settle how a measure of utterances is taken; others are refused."""
         unused = [rule for rule in options.rules if rule != "partial"]
         if unused and not isinstance(self.truth, References):
             raise UsageError(
                 f"the rule {unused[0]!r} is about time, and labels of whole utterances have none; leave it out, or "
                 "give references"
             )
-        plans = {}
-        for measure in measures:
-            if measure.basis != "utterance":
-                raise UsageError(
-                    f"{measure} needs scores in time; of utterance scores there is utterance-{measure.kind.name}"
-                )
-            plans[measure] = options.plan(measure, None, trials=self.trials is not None)
-        return lambda measure: self.measure(plans[measure], options.resampling)
+        if measure.basis != "utterance":
+            raise UsageError(
+                f"{measure} needs scores in time; of utterance scores there is utterance-{measure.kind.name}"
+            )
+        return options.plan(measure, None, trials=self.trials is not None)
+
+    def lay(self, plans: Sequence[Plan], *, signed: bool = True) -> Sequence[LayLater]:
+        """For each plan, what makes its mass."""
+        return [partial(self.laid, plan) for plan in plans]
+
+    def laid(self, plan: Plan) -> PlannedMass:
+        """The mass of a plan: each utterance counts once, and an a-DCF prices trials."""
+        mass, touched = self.mass(plan.rules, plan.measure.kind.trials)
+        used = mass.utterances
+        noted = replace(plan, notes=(*plan.notes, "utterance scores as given"))
+        signer, classes = partial(self.sign, plan, used), None
+        if self.trials is None:
+            return PlannedMass(noted, mass, touched, len(used), signer)
+        # an attack is measured against all targets and all non-targets
+        spoofed = [self.labels[trial] == "spoof" for trial in used]
+        classes = np.where(spoofed, SPOOF, BONA_FIDE).astype(np.int8)
+        if not plan.measure.kind.priced:
+            return PlannedMass(noted, mass, touched, len(used), signer, classes=classes)
+        kinds, scores = self.trials, self.scores_for(plan.measure)
+        return PricedTrials(noted, mass, touched, len(used), signer, classes=classes, kinds=kinds, scores=scores)
+
+    def classes(self) -> Mapping[str, int]:
+        """The class of each utterance: spoof, if any of it is."""
+        if isinstance(self.truth, References):
+            return self.truth.classes()
+        return {utt: SPOOF if label == "spoof" else BONA_FIDE for utt, label in self.labels.items()}
+
+    def take(self, utterances: Sequence[str]) -> UtteranceCorpus:
+        """The corpus of some utterances, as far as it has them."""
+        return replace(self, truth=taken(self.truth, utterances), scores=taken(self.scores, utterances))
 
     @property
-    def higher(self) -> NoReturn:
-        """There are no scores in time."""
-        raise UsageError(f"--per-utterance {NEEDS_SCORES}")
+    def higher(self) -> Higher:
+        """What high scores mean."""
+        return self.scores.higher
 
-    def errors_by_utterance(self, *_: Any, **__: Any) -> NoReturn:
+    def range_operating_point(self, *_: Any, **__: Any) -> NoReturn:
         """There is no time to err on."""
-        raise UsageError(f"--per-utterance {NEEDS_SCORES}")
+        raise UsageError(f"--per-utterance {NEEDS_TIME}")
 
     def break_down(self, by: str, *_: Any) -> NoReturn:
         """There is no time to break down."""
-        raise UsageError(f"--by {by} {NEEDS_SCORES}")
+        raise UsageError(f"--by {by} {NEEDS_TIME}")
 
     def cross(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> CrossedBreakdown:
         """A measure by one or two columns of metadata, with a comma between them."""
-        from spoofspan.evaluation.crossed import columns_of, crossed
-
         if by in ("kind", "length", "boundary"):
             self.break_down(by)
-        wanted = Measure.parse(measure)
-        self.prepare([wanted], options)
-        plan = options.plan(wanted, None, trials=self.trials is not None)
-        mass, _ = self.mass(plan.rules, wanted.kind.trials)
-        classes = None
-        if self.trials is not None:  # an attack is measured against all targets and all non-targets
-            spoofed = [self.labels[trial] == "spoof" for trial in mass.utterances]
-            classes = np.where(spoofed, SPOOF, BONA_FIDE).astype(np.int8)
-        columns, how = columns_of(by, read_column), options.resampling
-        if not wanted.kind.priced:
-            return crossed(mass, plan, columns, how, classes=classes)
+        return super().cross(by, measure, options, read_column)
 
-        def value_of(plan: Plan, mass: ScoreMass) -> Value:
-            return plan.value(self.priced(plan, mass))
 
-        return crossed(mass, plan, columns, how, value_of=value_of, system_of=self.measured_trials, classes=classes)
+@dataclass(frozen=True, eq=False)
+class PricedTrials(PlannedMass):
+    """Trials of an a-DCF: each counts as often as its kind costs."""
 
-    def measured_trials(self, plan: Plan, mass: ScoreMass, found: Value) -> MeasuredTrials:
-        """An a-DCF that was measured, ready to be measured again without a cluster."""
-        from spoofspan.uncertainty.utterance_intervals import MeasuredTrials
+    kinds: Mapping[str, str] = field(default_factory=dict)  # target, nontarget or spoof
+    scores: UtteranceScores | None = None
 
-        kinds = cast("Mapping[str, str]", self.trials)
-        point = cast("OperatingPoint", found.point)
-        scores = self.scores_for(plan.measure)
-        return MeasuredTrials(plan.measure, scores, kinds, mass.utterances, float(found.value), point)
+    def value(self) -> Value:
+        """The value of the trials as they are priced, at its point as they are counted."""
+        costs = {name: float(value) for name, value in self.plan.measure.parameters}
+        weights = trial_weights([self.kinds[trial] for trial in self.mass.utterances], **costs)
+        found = self.plan.value(self.mass.reweight(weights))
+        curve, at = error_curve_of(self.mass), cast("OperatingPoint", found.point)
+        return replace(found, point=curve.point(-1) if at.everything else curve.at(at.threshold))
+
+    def system(self, found: Value) -> MeasuredTrials:
+        """What was measured, ready to be measured again without a cluster."""
+        from spoofspan.uncertainty.trial_intervals import MeasuredTrials
+
+        scores, point = cast("UtteranceScores", self.scores), cast("OperatingPoint", found.point)
+        return MeasuredTrials(
+            self.plan, scores, self.kinds, self.mass.utterances, float(found.value), point, self.signer
+        )
 
 
 def _is_untimed(references: References, rules: Rules) -> bool:
@@ -259,130 +251,13 @@ def _mass_of_references(
         # a list of spoofs says who is spoofed, though not how long anybody lasts
         rules.check_modality(references.modality)
         references, scores = pair(references, scores, rules, touched)
-        spoofed = np.diff(np.concatenate(([0], np.cumsum(references.labels == SPOOF)))[references.offsets]) > 0
-        return mass_of_classes(scores, np.where(spoofed, SPOOF, BONA_FIDE).astype(np.int8), "utterance scores"), tuple(
-            touched
-        )
+        classes = np.array(list(references.classes().values()), np.int8)
+        return mass_of_classes(scores, classes, "utterance scores"), tuple(touched)
     labelling, scores = drop_empty(*label_utterances(references, scores, rules, touched), touched)
     classes = classes_of(labelling.time_of(BONA_FIDE), labelling.time_of(SPOOF), rules)
     return mass_of_classes(scores, classes, f"utterance scores, {rules.label}"), tuple(touched)
 
 
-def evaluate_utterances(
-    truth: Truth,
-    scores: UtteranceScores,
-    measures: Sequence[str | Measure] = ("utterance-eer",),
-    *,
-    convention: str = "default",
-    eer_rule: str | None = None,
-    threshold: Threshold | None = None,
-    scores_are: ScoresAre | None = None,
-    asv_scores: VerificationScores | None = None,
-    asv_rates: Sequence[float] | None = None,
-    on_undefined: OnUndefined | None = None,
-    resampling: Resampling | None = None,
-    **rules: Unpack[RuleArguments],
-) -> Evaluation:
-    """Measure scores of whole utterances against a protocol, labels by utterance, or references.
-
-    Parameters
-    ----------
-    truth
-        A protocol, a label ("bonafide" or "spoof"; of trials "target", "nontarget" or "spoof") by utterance, or
-        references.
-    scores
-        A score of each utterance.
-    measures
-        Measures of utterances (``utterance-eer``, ``utterance-min-dcf``, ...).
-    convention, eer_rule, threshold, scores_are, asv_scores, asv_rates, on_undefined, resampling, **rules
-        As in :func:`spoofspan.evaluate`. Labels have no time, so rules of time go with references only.
-
-    Returns
-    -------
-    Evaluation
-        The measurements by name.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> scores = UtteranceScores(("u1", "u2", "u3"), np.array([0.9, -0.4, 0.2]), higher="bonafide")
-    >>> labels = {"u1": "bonafide", "u2": "spoof", "u3": "spoof"}
-    >>> evaluate_utterances(labels, scores)["utterance-eer"].value
-    0.0
-    """
-    asv = verification_of(asv_scores, asv_rates)
-    options = EvaluationOptions(convention, eer_rule, threshold, scores_are, asv, resampling, rules=rules)
-    options.refuse_unused_threshold(measures)
-    return UtteranceCorpus(labels_of(truth), scores).evaluate(measures, options, on_undefined)
-
-
-def cross_utterances(
-    truth: Truth,
-    scores: UtteranceScores,
-    columns: Mapping[str, Mapping[str, str]],
-    measure: str = "utterance-eer",
-    *,
-    convention: str = "default",
-    eer_rule: str | None = None,
-    threshold: float | None = None,
-    scores_are: ScoresAre | None = None,
-    asv_scores: VerificationScores | None = None,
-    asv_rates: Sequence[float] | None = None,
-    resampling: Resampling | None = None,
-    **rules: Unpack[RuleArguments],
-) -> CrossedBreakdown:
-    """Break a measure of whole utterances or trials down by one or two columns, such as attack and codec.
-
-    Parameters
-    ----------
-    truth, scores
-        As in :func:`spoofspan.evaluate_utterances`.
-    columns
-        One or two columns by name, each with a value by utterance (:func:`spoofspan.read_metadata`).
-    measure
-        A measure of utterances.
-    asv_scores
-        Scores of a verification system. Each cell takes its own trials of them.
-    convention, eer_rule, threshold, scores_are, asv_rates, resampling, **rules
-        As in :func:`spoofspan.evaluate`.
-
-    Returns
-    -------
-    CrossedBreakdown
-        A cell for every pair of values, and for all of them pooled.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> attacks = {"u1": "-", "u2": "-", "u3": "A01", "u4": "A02", "u5": "A02"}
-    >>> labels = {utterance: "bonafide" if attack == "-" else "spoof" for utterance, attack in attacks.items()}
-    >>> scores = UtteranceScores(tuple(labels), np.array([0.9, 0.1, -0.4, 0.5, -1.0]), higher="bonafide")
-    >>> found = cross_utterances(labels, scores, {"attack": attacks})
-    >>> found["A01", "pooled"].value, found["A02", "pooled"].value
-    (0.0, 0.5)
-    """
-    asv = verification_of(asv_scores, asv_rates)
-    options = EvaluationOptions(convention, eer_rule, threshold, scores_are, asv, resampling, rules=rules)
-    corpus = UtteranceCorpus(labels_of(truth), scores)
-    return corpus.cross(",".join(columns), measure, options, columns.__getitem__)
-
-
 def labels_of(truth: Truth) -> References | Mapping[str, str]:
     """The labels of a protocol; what is none stays as it is."""
     return dict(zip(truth.utterance, truth.label, strict=True)) if isinstance(truth, Protocol) else truth
-
-
-def mass_of_either(
-    truth: Truth, scores: Scores | UtteranceScores, measure: Measure, options: EvaluationOptions
-) -> tuple[ScoreMass, str]:
-    """The mass of scores in time, or of scores of whole utterances, for an EER; and by which rule it is read off."""
-    if isinstance(scores, UtteranceScores):
-        if measure.basis != "utterance":
-            raise UsageError(f"{measure} is of scores in time, and these are of whole utterances; take utterance-eer")
-        plan = options.plan(measure, None)
-        return UtteranceCorpus(labels_of(truth), scores).mass(plan.rules)[0], plan.eer_rule
-    if not isinstance(truth, References):
-        raise UsageError(f"{measure} of scores in time needs references that say when the spoofs are, not labels alone")
-    check_scores(scores)
-    plan = options.plan_for(measure, scores)
-    return plan.mass(truth, scores)[0], plan.eer_rule

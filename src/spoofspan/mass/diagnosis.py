@@ -176,7 +176,13 @@ it is given in seconds, and 20 ms is 0.02
         )
 
 
-def pairing_remedy(no_scores: Sequence[str], no_reference: Sequence[str]) -> str:
-    """What to do about utterances that only one side has."""
-    found = id_remedy(no_scores, no_reference)
-    return found or "complete the files, or measure the common utterances with partial=True"
+def pairing_remedy(no_scores: Sequence[str], no_reference: Sequence[str], common: int = 1) -> str:
+    """What to do about utterances that only one side has, given how many both have."""
+    if (found := id_remedy(no_scores, no_reference)) is not None:
+        return found
+    if not common and no_scores and no_reference:
+        return (
+            f"references ({no_scores[0]!r}, ...) and scores ({no_reference[0]!r}, ...) have no utterance in common; "
+            "give references and scores of one set"
+        )
+    return "complete the files, or measure the common utterances with partial=True"

@@ -2,16 +2,14 @@
 
 Sums of doubles depend on their order, so equal means of different scores could come out as different doubles: a tie
 would be split, and an EER move. Here a sum is a few columns of integers, ``sum(column * 2**exponent)``: scores are cut
-into :func:`digits`, and sums of integers are exact. The quotient is computed in pairs of doubles, whose error is known;
-where it leaves the last bit in doubt, Python's integers decide. Equal means are equal doubles, in any order, and a mean
-of finite scores is finite.
+into :func:`digits`, and sums of integers are exact. Python divides integers of any size and rounds once. Equal means
+are equal doubles, in any order, and a mean of finite scores is finite.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,8 +19,6 @@ from spoofspan.data.scores import Values
 # No sum of a column is longer.
 SUM_BITS = 62
 MANTISSA_BITS = 53
-# Products of doubles up to 2**EASY keep all their bits; sums of other scores are divided as Python's integers.
-EASY = 400
 
 
 def digits(values: Values, most_summed: int) -> Iterator[tuple[int, Int64]]:
@@ -83,75 +79,11 @@ def group_quotients(values: Values, weights: Int64, offsets: Int64, divisors: In
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Pairs:
-    """Numbers as the sums of two doubles each, and a bound of what they miss."""
-
-    high: Float64
-    low: Float64
-    lost: Float64
-
-    @classmethod
-    def of(cls, sums: Sequence[tuple[int, Int64]]) -> _Pairs:
-        high, low, lost = (np.zeros(sums[0][1].size) for _ in range(3))
-        for exponent, column in sums:
-            leading = column.astype(np.float64)
-            trailing = column - leading.astype(np.int64)
-            for part in (leading, trailing.astype(np.float64)) if trailing.any() else (leading,):
-                high, rest = _two_sum(high, part * 2.0**exponent)
-                low, gone = _two_sum(low, rest)
-                lost += np.abs(gone)
-        return cls(*_two_sum(high, low), lost)
-
-
 def quotients(sums: Sequence[tuple[int, Int64]], divisors: Int64) -> Float64:
     """Divide ``sum(column * 2**exponent)`` by positive integers, row by row, each rounded once."""
     if not sums or not divisors.size:
         return np.zeros(divisors.size)
-    found, doubtful = np.zeros(divisors.size), np.ones(divisors.size, bool)
-    if max(abs(exponent) for exponent, _ in sums) < EASY and int(divisors.max()) < 2**MANTISSA_BITS:
-        found, doubtful = _divided(_Pairs.of(sums), divisors.astype(np.float64))
-    for row in np.flatnonzero(doubtful).tolist():
-        found[row] = _divided_integers([(exponent, int(column[row])) for exponent, column in sums], int(divisors[row]))
-    return found
-
-
-def _divided(sums: _Pairs, divisors: Float64) -> tuple[Float64, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """The quotients, and whether rounding error may have decided their last bit."""
-    quotient = sums.high / divisors
-    product, error = _two_product(quotient, divisors)
-    # the rest of a division is a double
-    rest, tail = _two_sum((sums.high - product) - error, sums.low)
-    correction = rest / divisors
-    product, error = _two_product(correction, divisors)
-    exact = (product == rest) & (error == 0.0) & (tail == 0.0) & (sums.lost == 0.0)
-    slack = np.where(exact, 0.0, np.abs(correction) * 2.0**-50 + 2.0 * (np.abs(tail) + sums.lost) / divisors)
-    found = quotient + (correction - slack)
-    return found, found != quotient + (correction + slack)
-
-
-def _divided_integers(sums: Sequence[tuple[int, int]], divisor: int) -> float:
-    """The same for one row; Python rounds the quotient of two integers once."""
     lowest = min(0, *(exponent for exponent, _ in sums))
-    return sum(column << exponent - lowest for exponent, column in sums) / (divisor << -lowest)
-
-
-# Sums and products of doubles with their rounding errors (Knuth; Dekker and Veltkamp).
-
-
-def _two_sum(a: Float64, b: Float64) -> tuple[Float64, Float64]:
-    total = a + b
-    of_b = total - a
-    return total, (a - (total - of_b)) + (b - of_b)
-
-
-def _two_product(a: Float64, b: Float64) -> tuple[Float64, Float64]:
-    product = a * b
-    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
-    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-
-
-def _halves(a: Float64) -> tuple[Float64, Float64]:
-    shifted = a * (2.0**27 + 1)
-    high = shifted - (shifted - a)
-    return high, a - high
+    whole = sum(column.astype(object) << exponent - lowest for exponent, column in sums)
+    found: Float64 = (whole / (divisors.astype(object) << -lowest)).astype(np.float64)
+    return found

@@ -23,8 +23,8 @@ from spoofspan.base.errors import DataError, refuse
 from spoofspan.base.times import Float64, Int64, seconds_text
 from spoofspan.data.rules import Rules
 from spoofspan.data.scores import Scores, score_times
+from spoofspan.mass.labelling import TimeAxis
 from spoofspan.mass.score_rules import slack_of
-from spoofspan.mass.time_axis import TimeAxis
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -67,41 +66,35 @@ class _Ranges:
         self.snap = snap
         merged = merge_rows(self.offsets, self.starts, self.ends, self.labels) if self.overlaps.size else None
         if merged is not None:
-            self._move(self.starts, merged[1])
+            self.ends = merged[1]
             self._keep(merged[0])
 
     def _keep(self, keep: Flags) -> None:
         if keep.all():
             return
         self.offsets = kept_offsets(self.offsets, keep)
-        self._move(self.starts[keep], self.ends[keep])
-        self.labels = self.labels[keep]
+        self.starts, self.ends, self.labels = self.starts[keep], self.ends[keep], self.labels[keep]
 
-    def _move(self, starts: Int64, ends: Int64) -> None:
-        self.starts, self.ends = starts, ends
-        for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
-            delattr(self, name)  # what was found of other ranges
-
-    @cached_property
+    @property
     def joined(self) -> bool:
         """Whether each range starts where the one before it ends, and the first of an utterance at 0."""
         apart = self.starts[1:] != self.ends[:-1]
         inside = np.count_nonzero(apart) - np.count_nonzero(apart[self.last[:-1]])
         return inside == 0 and not self.starts[first_rows(self.offsets)].any()
 
-    @cached_property
+    @property
     def overlaps(self) -> Int64:
         """The ranges that end after the next one of their utterance starts."""
         if self.joined:
             return no_rows()
         return np.flatnonzero(within_utterances(self.offsets, self.starts[1:] < self.ends[:-1]))
 
-    @cached_property
+    @property
     def last(self) -> Int64:
         """The last range of each utterance that has any."""
         return last_rows(self.offsets)
 
-    @cached_property
+    @property
     def last_ends(self) -> Int64:
         """The last end of each utterance; 0 without ranges."""
         late = np.maximum.reduceat(self.ends, first_rows(self.offsets)) if self.overlaps.size else self.ends[self.last]
@@ -124,14 +117,15 @@ class _Ranges:
         ends[last[reaches]] = extent[reaches]
         moved = np.abs(starts - self.starts) + np.abs(ends - self.ends)
         note_touched(touched, "snap", f"{self.snap}ns", sum_by_utterance(moved, self.offsets))
-        self._move(starts, ends)
+        self.starts, self.ends = starts, ends
         self._keep(ends > starts)
 
     def refuse_overlaps(self) -> None:
         """Rule 3: different labels at one time are an error under every rule."""
-        utterance = utterance_of_rows(self.offsets) if self.overlaps.size else no_rows()
+        overlaps = self.overlaps
+        utterance = utterance_of_rows(self.offsets) if overlaps.size else no_rows()
         refuse(
-            self.overlaps,
+            overlaps,
             lambda row: (
                 f"utterance {self.utterances[utterance[row]]!r}: {LABELS[self.labels[row]]} until "
                 f"{seconds_text(self.ends[row])}, but {LABELS[self.labels[row + 1]]} from "
@@ -145,7 +139,7 @@ class _Ranges:
         limit = extents[utterance_of_rows(self.offsets)]
         past = np.maximum(self.ends - np.maximum(limit, self.starts), 0)
         note_touched(touched, "extent", "cut-at-duration", sum_by_utterance(past, self.offsets))
-        self._move(np.minimum(self.starts, limit), np.minimum(self.ends, limit))
+        self.starts, self.ends = np.minimum(self.starts, limit), np.minimum(self.ends, limit)
         self._keep(self.ends > self.starts)
 
     def refuse_past(self, extents: Int64) -> None:

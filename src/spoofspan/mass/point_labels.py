@@ -7,6 +7,12 @@ Most points lie in a range of one label, and keep it. Only a point with an edge 
     label=any      b     b     S     s     s     S     b     b      runs that end at points 2, 6 and 8
 
 The result is a labelling whose time is counted in points, so what is laid over one lays over the other.
+
+**Boundary points**, where spoof begins or ends, are for scores that say how likely a boundary is. A point is one if it
+is spoof and the point before or after it is bona fide, as in the labels that BAM trains its boundary branch with::
+
+    points      b b s s s b b s b b
+    boundaries      x   x     x
 """
 
 from __future__ import annotations
@@ -18,13 +24,44 @@ from typing import Any
 import numpy as np
 
 from spoofspan.base.columns import Flags, blocks, kept_offsets, last_rows, utterance_of_rows, within_utterances
+from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64, Int64, duration_ns
-from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
+from spoofspan.data.references import BONA_FIDE, NONSPEECH, SPOOF, Labels, References
 from spoofspan.data.rules import Rules
 from spoofspan.mass.grid import Grid
+from spoofspan.mass.label_rules import label_references
 from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
 from spoofspan.mass.ranges import overlay_block
 from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK
+
+
+def boundary_references(references: References, resolution: float, rules: Rules) -> References:
+    """References whose spoof ranges are the boundary points of a resolution."""
+    if rules.utterances != "all":
+        raise UsageError(f"utterances={rules.utterances!r} does not go with boundary points; leave it out")
+    labelling, _ = label_references(references, rules)
+    grid = Grid.over(labelling.extents, resolution, rules.last_point)
+    classes = np.concatenate([*point_classes(labelling, grid, rules), np.zeros(0, np.int8)])
+    beside = within_utterances(grid.offsets, np.ones(max(classes.size - 1, 0), bool))
+    bona_fide, spoof = classes == BONA_FIDE, classes == SPOOF
+    boundary = np.zeros(classes.size, bool)
+    boundary[1:] |= beside & spoof[1:] & bona_fide[:-1]
+    boundary[:-1] |= beside & spoof[:-1] & bona_fide[1:]
+    labels = np.where(boundary, SPOOF, np.where(bona_fide | spoof, BONA_FIDE, NONSPEECH)).astype(np.int8)
+    _, starts, ends = grid.cover()
+    return References(labelling.utterances, grid.offsets, starts, ends, labels, labelling.extents)
+
+
+def rules_of_boundaries(rules: Rules) -> Rules:
+    """The rules under which boundary points are measured: their labels are settled."""
+    settled: dict[str, Any] = {
+        "gaps": "ignore",
+        "nonspeech": "ignore",
+        "label": "any",
+        "snap": 0.0,
+        "extent": "duration",
+    }
+    return replace(rules, **settled, collar=0.0, regions=None)
 
 
 def classes_of(bona_fide: Int64, spoof: Int64, rules: Rules) -> Labels:

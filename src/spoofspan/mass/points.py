@@ -45,8 +45,16 @@ from spoofspan.mass.diagnosis import refuse_milliseconds
 from spoofspan.mass.grid import Grid
 from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
 from spoofspan.mass.point_labels import classes_of, classes_of_points, label_points
-from spoofspan.mass.pooling import OF_POINTS, check_pooling, extreme, pooled, pooled_type, refuse_no_mean, roughly
-from spoofspan.mass.ranges import Lay, Overlay, TimedPart, overlay_block
+from spoofspan.mass.pooling import (
+    OF_POINTS,
+    check_pooling,
+    lowest_or_highest,
+    pooled,
+    pooled_type,
+    refuse_no_mean,
+    roughly,
+)
+from spoofspan.mass.ranges import Lay, Overlay, TimedPart, overlay_block, rows_under
 from spoofspan.mass.score_mass import (
     FRAMES_PER_BLOCK,
     NS_PER_BLOCK,
@@ -122,10 +130,10 @@ class PointPart(TimedPart):
         undecided = [np.zeros(last - first, np.int64)] * 2
         if scored is not None:
             nobody = np.int8(IGNORED)
-            unscored = replace(block, labels=np.where(scored, nobody, block.classes), two_classes=False)
+            unscored = replace(block, classes=np.where(scored, nobody, block.classes), two_classes=False)
             unscored = unscored if weights is None else unscored.weigh(weights)
             undecided = [sum_by_utterance(column, runs.offsets) for column in (unscored.bona_fide, unscored.spoof)]
-            block = replace(block, labels=np.where(scored, block.classes, nobody), two_classes=False)
+            block = replace(block, classes=np.where(scored, block.classes, nobody), two_classes=False)
         block = block if weights is None else block.weigh(weights)
         return UtteranceBlock(first, last, runs.offsets, block, *undecided)
 
@@ -168,7 +176,7 @@ class PointPart(TimedPart):
         bona_fide, spoof = self.labelling.times_of((BONA_FIDE, SPOOF), utterance, starts, ends)
         classes = classes_of(bona_fide, spoof, rules)
         block = replace(self.runs, higher="bonafide").block(0, len(self.utterances))
-        first, last, scored = _rows_under(block, utterance, starts, ends)
+        first, last, scored = rows_under(block, utterance, starts, ends)
         # only the rows under these points are looked up and mirrored
         begins = offsets_of(last + 1 - first)
         rows = rows_from(first, last + 1 - first)
@@ -185,51 +193,34 @@ def point_scores(
 
     The block is in bona fide polarity; ``higher`` is what high scores meant before.
     """
-    if isinstance(block, FrameRuns) and block.fill(grid.extents) and pooling in ("min", "max"):
-        return extreme(block.values, *_rows_under_points(block, grid), pooling), None
+    found = _of_whole_frames(block, grid, pooling)
+    if found is not None:
+        return found, None
     utterance, starts, ends = grid.cover()
-    low_row, high_row, scored = _rows_under(block, utterance, starts, ends)
+    low_row, high_row, scored = rows_under(block, utterance, starts, ends)
     found = pooled(pooling, block, higher, utterance, (starts, ends), (low_row, high_row))
     return found, None if scored.all() else scored
 
 
-def _rows_under_points(block: FrameRuns, grid: Grid) -> tuple[Int64, Int64]:
-    """First and last row under each point, where frames of one hop lie from 0 to the extent of each utterance."""
-    counts, hop, begins = grid.counts, int(block.hops[0]), block.offsets[:-1]
-    final = begins + block.used - 1
-    frames = (grid.whole or 1) // hop
-    places = int(grid.offsets[-1]) * frames
-    if grid.whole == frames * hop and places < 2**62 and ((counts - 2) * frames <= block.used).all():
-        # all points but the last two of an utterance lie under as many frames
-        first = np.arange(0, places, frames)
-        first += np.repeat(begins - frames * grid.offsets[:-1], counts)
-        last: Int64 = first + (frames - 1)
-        for back in (1, 2):
-            some = np.flatnonzero(counts >= back)
-            point = grid.offsets[1:][some] - back
-            first[point], last[point] = (np.minimum(rows[point], final[some]) for rows in (first, last))
-        return first, last
-    # A table over k: four times faster than to divide for every point. To repeat what belongs to an utterance takes
-    # half as long as to look it up for every point.
-    table = np.arange(int(counts.max(initial=0)))
-    low, high = grid.starts(table) // hop, (grid.starts(table + 1) - 1) // hop
-    k = np.arange(grid.offsets[-1]) - np.repeat(grid.offsets[:-1], counts)
-    base, ends = np.repeat(begins, counts), np.repeat(final, counts)
-    return np.minimum(base + low[k], ends), np.minimum(base + high[k], ends)
+def _of_whole_frames(block: ScoreRuns, grid: Grid, pooling: str) -> Values | None:
+    """The lowest or highest score of points that are made of whole frames; None if they are not, or frames are left.
 
-
-def _rows_under(block: ScoreRuns, utterance: Int64, starts: Int64, ends: Int64) -> tuple[Int64, Int64, Flags]:
-    """First and last row of the runs that each range of time overlaps, and whether there are any."""
-    first = np.maximum(block.rows_before(utterance, starts + 1) - 1, 0)
-    last = block.rows_before(utterance, ends) - 1
-    some = has_rows(block.offsets)[utterance]
-    # the run that starts at or before the range may have ended before it
-    over = np.zeros(utterance.size, bool)
-    over[some] = block.run_ends(utterance[some], first[some]) <= starts[some]
-    first = first + over
-    scored = first <= last
-    base = block.offsets[utterance]
-    return np.where(scored, base + first, 0), np.where(scored, base + last, 0), scored
+    No row is looked up by its time, which takes twice as long.
+    """
+    if pooling not in ("min", "max") or not isinstance(block, FrameRuns) or grid.whole is None:
+        return None
+    rows = np.diff(block.offsets)
+    if not block.fill(grid.extents) or grid.whole % block.hops[0] or (block.used != rows).any() or not rows.all():
+        return None
+    frames = grid.whole // int(block.hops[0])
+    begun = -(-rows // frames)  # points that begin with a frame of their own; others have the last, which is held
+    held = grid.counts - begun
+    if (held < 0).any():
+        return None
+    offsets = offsets_of(begun)
+    first = np.repeat(block.offsets[:-1] - frames * offsets[:-1], begun) + frames * np.arange(offsets[-1])
+    scores = lowest_or_highest(pooling).reduceat(block.values, first)
+    return np.insert(scores, np.repeat(offsets[1:], held), np.repeat(block.values[block.offsets[1:] - 1], held))
 
 
 def point_mass_with(

@@ -41,26 +41,21 @@ def pooled_type(pooling: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtype if pooling in ("min", "max") else np.dtype(np.float64)
 
 
+def lowest_or_highest(pooling: str) -> np.ufunc:
+    """What takes the score of a pooling that takes one."""
+    return np.maximum if pooling == "max" else np.minimum
+
+
 def extreme(values: Values, first: Int64, last: Int64, pooling: str) -> Values:
     """The lowest (or highest) of values[first] to values[last], for many pairs at once."""
     if not values.size or not first.size:
         return np.zeros(first.size, values.dtype)
-    better = np.maximum if pooling == "max" else np.minimum
-    length = last - first
-    length += 1
-    some = np.bincount(length[:: length.size // 256 + 1])
-    usual = int(some.argmax())
-    if 2 * some[usual] < some.sum():
-        return better.reduceat(*_stretches(values, first, last))[::2]
-    # most points are as long as the others: theirs are found for every place at once, and looked up
-    windows, width = values, 1
-    while width < usual:
-        step = min(width, usual - width)
-        windows, width = better(windows[:-step], windows[step:]), width + step
-    found: Values = windows[np.minimum(first, windows.size - 1)]
-    others = np.flatnonzero(length != usual)
-    if others.size:
-        found[others] = better.reduceat(*_stretches(values, first[others], last[others]))[::2]
+    # reduceat takes each pair of places as one stretch; those between them, the odd ones, are left out
+    places = np.stack((first, last + 1), axis=1).ravel()
+    if places[-1] == values.size:  # the last stretch ends where the values do
+        places = places[:-1]
+    padded = np.append(values, values[-1:]) if places.max() == values.size else values
+    found: Values = lowest_or_highest(pooling).reduceat(padded, places)[::2]
     return found
 
 
@@ -87,14 +82,6 @@ def refuse_no_mean(scores: Values, offsets: Int64, utterances: Sequence[str]) ->
         lambda i: f"utterance {utterances[i]!r} has infinite scores of both signs in one point",
         "they have no mean; pool by 'min' or 'max', or correct the scores",
     )
-
-
-def _stretches(values: Values, first: Int64, last: Int64) -> tuple[Values, Int64]:
-    """What reduceat takes: each pair of places is one stretch; those between them, the odd ones, are left out."""
-    places = np.stack((first, last + 1), axis=1).ravel()
-    if places[-1:] == values.size:  # the last stretch ends where the values do
-        places = places[:-1]
-    return np.append(values, values[-1:]) if places.max() == values.size else values, places
 
 
 def mean_over_time(block: ScoreRuns, utterance: Int64, starts: Int64, ends: Int64, first: Int64, last: Int64) -> Values:
@@ -141,7 +128,7 @@ def _noisy_or(values: Values, first: Int64, last: Int64, higher: Higher) -> Valu
 def roughly(values: Values, begins: Int64, pooling: str) -> Values:
     """The pooled scores of a sample, near enough to guess where the EER lies."""
     if pooling != "mean":
-        return (np.maximum if pooling == "max" else np.minimum).reduceat(values, begins[:-1])
+        return lowest_or_highest(pooling).reduceat(values, begins[:-1])
     with np.errstate(invalid="ignore", over="ignore"):
         means = np.add.reduceat(values.astype(np.float64), begins[:-1]) / np.diff(begins)
     return np.nan_to_num(means, nan=0.0, posinf=np.inf, neginf=-np.inf)

@@ -16,19 +16,22 @@ of ``docs/rules.md``) is decided here too.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import starmap
+from itertools import chain, starmap
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from spoofspan.base.columns import (
+    Flags,
     blocks,
+    has_rows,
     positions,
+    rows_from,
     sum_by_utterance,
     utterance_of_every,
+    utterance_of_rows,
 )
 from spoofspan.base.errors import NothingToMeasureError, Problems, refuse
 from spoofspan.base.other_ids import id_remedy
@@ -48,10 +51,10 @@ from spoofspan.mass.score_mass import (
     ScoreMass,
     UtteranceBlock,
     combine_weights,
+    joined_columns,
 )
 from spoofspan.mass.score_rules import prepare_scores
 from spoofspan.mass.score_runs import FrameRuns, ScoreRuns, mirrored
-from spoofspan.mass.stretches import Stretches
 
 if TYPE_CHECKING:
     from spoofspan.data.utterance_scores import UtteranceScores
@@ -102,7 +105,7 @@ def pair(references: References, scores: Either, rules: Rules, touched: list[Tou
         problems = Problems()
         problems.extend((f"utterance {utt!r} has references but no scores" for utt in no_scores), len(no_scores))
         problems.extend((f"utterance {utt!r} has scores but no references" for utt in no_reference), len(no_reference))
-        problems.raise_if_any(pairing_remedy(no_scores, no_reference))
+        problems.raise_if_any(pairing_remedy(no_scores, no_reference, both.size))
     touched.append(Touched("partial", "True", 0, len(no_scores) + len(no_reference)))
     if not both.size:
         why = id_remedy(no_scores, no_reference) or "check the ids"
@@ -171,11 +174,21 @@ class RangePart(TimedPart):
 
     undecided_bona_fide: Int64  # of each utterance: time under no score
     undecided_spoof: Int64
+    pieces: tuple[HeldBlocks, ...] = field(default=(), kw_only=True)  # add up to it, and cost less
 
     def take(self, chosen: Int64) -> RangePart:
         """Keep chosen utterances."""
         undecided = self.undecided_bona_fide[chosen], self.undecided_spoof[chosen]
-        return replace(super().take(chosen), undecided_bona_fide=undecided[0], undecided_spoof=undecided[1])
+        whole = replace(self, undecided_bona_fide=undecided[0], undecided_spoof=undecided[1], pieces=())
+        return super(RangePart, whole).take(chosen)
+
+    def weigh(self, weights: Int64) -> RangePart:
+        """Count each utterance ``weights`` times."""
+        return super(RangePart, replace(self, pieces=())).weigh(weights)
+
+    def blocks(self) -> Iterator[MassBlock]:
+        """Compute it block by block."""
+        return chain.from_iterable(one.blocks() for one in self.pieces) if self.pieces else super().blocks()
 
     def spans(self) -> Iterator[tuple[int, int]]:
         """The first and the last + 1 of the utterances of each block."""
@@ -197,7 +210,9 @@ class RangePart(TimedPart):
         return UtteranceBlock(first, last, runs.offsets, block, *undecided)
 
     def sample(self, size: int) -> Columns:
-        """About ``size`` rows; each counts whole for the label under its middle."""
+        """About ``size`` rows, of each piece; each counts whole for the label under its middle."""
+        if self.pieces:
+            return joined_columns(one.sample(size) for one in self.pieces)
         if not self.runs.values.size:
             return self.runs.values, np.zeros(0, np.int64), np.zeros(0, np.int64)
         # large corpora get larger samples: what a bracket holds must not outgrow the rest of the work
@@ -212,66 +227,117 @@ class RangePart(TimedPart):
         return scores, (label == BONA_FIDE) * weight, (label == SPOOF) * weight
 
 
+class HeldBlocks:
+    """Blocks that are computed once and kept, since several masses are made of them."""
+
+    def __init__(self, made: Iterable[MassBlock]) -> None:
+        self._made = list(made)
+        self._samples: dict[int, Columns] = {}
+
+    def blocks(self) -> Iterator[MassBlock]:
+        """All of them."""
+        return iter(self._made)
+
+    def sample(self, size: int) -> Columns:
+        """About ``size`` of their rows."""
+        if size not in self._samples:
+            count = sum(one.scores.size for one in self._made)
+            step = max(count // max(size, count >> 9), 1)
+            self._samples[size] = joined_columns(
+                one.columns_of(np.arange(one.scores.size) % step == 0) for one in self._made
+            )
+        return self._samples[size]
+
+
 @dataclass(frozen=True, eq=False)
-class LaidBlock:
-    """Score runs of some utterances under labels, as above: whole runs first, then what their edges change."""
+class ScoredStretches:
+    """Stretches of one label each, bona fide or spoof, and the score runs under them."""
 
+    cells: Int64  # the runs of a labelling that have any score
+    labels: Labels
+    first: Int64  # the first row under each of them
+    counts: Int64
+    less: Int64  # what the first row has outside
+    more: Int64  # what the last row has inside beside its usual duration; negative where it goes on outside
     runs: ScoreRuns
-    stretches: Stretches  # runs of one label, under the first instant of each
-    without_time: Int64  # rows of runs that do not count, whatever their label
-    durations: Int64 | int  # of each run, or of all
-    odd: Int64  # rows of runs that last longer or shorter, and by how much
-    odd_by: Int64
-    cut: Int64  # of each edge: the row of the run in which it lies; a row may occur twice
-    rest: Int64  # what of that run lies behind the edge (often nothing), which goes from one label to another
-    giver: Labels
-    taker: Labels
 
-    @cached_property
-    def labels(self) -> Labels:
-        """The label of each run, under its first instant."""
-        return self.stretches.of_rows()
+    @classmethod
+    def of(cls, labelling: Labelling, runs: ScoreRuns, cells: Int64) -> ScoredStretches:
+        """Find the rows under some runs of a labelling."""
+        utterance = utterance_of_rows(labelling.offsets)[cells]
+        starts, ends = labelling.starts[cells], labelling.ends[cells]
+        columns = cells, utterance, starts, ends, *rows_under(runs, utterance, starts, ends)
+        cells, utterance, starts, ends, first, last = (column[columns[-1]] for column in columns[:-1])
+        less = np.maximum(starts - runs.spans(utterance, first)[0], 0)
+        more = np.minimum(ends, runs.run_ends(utterance, last - runs.offsets[utterance]))
+        more -= runs.spans(utterance, last)[1]
+        return cls(cells, labelling.labels[cells], first, last + 1 - first, less, more, runs)
+
+    def blocks(self, left_out: Flags) -> Iterator[MassBlock]:
+        """The time under scores, without some runs of the labelling."""
+        chosen = np.flatnonzero(~left_out[self.cells])
+        amounts, _, _ = self.runs.durations()
+        for begin, end in blocks(self.counts[chosen], self.counts[chosen], ROWS_PER_BLOCK, ROWS_PER_BLOCK):
+            here = chosen[begin:end]
+            counts, is_spoof = self.counts[here], np.tile(self.labels[here] == SPOOF, 2)
+            rows, ends = rows_from(self.first[here], counts), np.cumsum(counts)
+            odd = np.concatenate((-self.less[here], self.more[here]))
+            yield MassBlock(
+                mirrored(self.runs.values[rows], self.runs.higher),
+                np.repeat(self.labels[here], counts),
+                amounts if isinstance(amounts, int) else amounts[rows],
+                np.concatenate((ends - counts, ends - 1)),
+                odd * ~is_spoof,
+                odd * is_spoof,
+                two_classes=True,
+            )
 
 
-def lay_block(labelling: Labelling, block: ScoreRuns) -> LaidBlock:
-    """Lay labels, of whatever meaning, over the score runs of the same utterances."""
+def rows_under(block: ScoreRuns, utterance: Int64, starts: Int64, ends: Int64) -> tuple[Int64, Int64, Flags]:
+    """First and last row of the runs that each range of time overlaps, and whether there are any."""
+    first = np.maximum(block.rows_before(utterance, starts + 1) - 1, 0)
+    last = block.rows_before(utterance, ends) - 1
+    some = has_rows(block.offsets)[utterance]
+    # the run that starts at or before the range may have ended before it
+    over = np.zeros(utterance.size, bool)
+    over[some] = block.run_ends(utterance[some], first[some]) <= starts[some]
+    first = first + over
+    scored = first <= last
+    base = block.offsets[utterance]
+    return np.where(scored, base + first, 0), np.where(scored, base + last, 0), scored
+
+
+def overlay_block(labelling: Labelling, runs: ScoreRuns) -> MassBlock:
+    """Return the time of both classes under each score run; both sides are of the same utterances."""
     offsets, edges, labels = labelling.offsets, labelling.ends, labelling.labels
     # Whole runs: as many as start inside each stretch of one label. Rows without time go to the last stretch.
-    next_row, rest = block.cut_at(offsets, edges)  # where the stretch after an edge begins
-    next_row[offsets[1:] - 1] = block.offsets[1:]
+    next_row, rest = runs.cut_at(offsets, edges)  # where the stretch after an edge begins
+    next_row[offsets[1:] - 1] = runs.offsets[1:]
+    classes = np.repeat(labels, np.diff(next_row, prepend=0))
+    durations, odd, odd_by = runs.durations()
     # Parts of runs: each edge hands the rest of the run it lies in from the label before to the label after. Behind the
     # last edge of an utterance nothing is left.
     cut, giver, taker = next_row - 1, labels, np.append(labels[1:], labels[-1:])
-    if not block.values.size:
+    if not runs.values.size:
         cut, rest, giver, taker = cut[:0], rest[:0], giver[:0], taker[:0]
-    without_time, (durations, odd, odd_by) = block.rows_without_time(), block.durations()
-    return LaidBlock(block, Stretches(next_row, labels), without_time, durations, odd, odd_by, cut, rest, giver, taker)
 
+    def exceptions(label: int) -> Int64:
+        """What odd runs, and then runs that an edge cuts, have of a label beside what all have."""
+        gain = (taker == label).view(np.int8) - (giver == label).view(np.int8)
+        return np.concatenate((odd_by * (classes[odd] == label), rest * gain))
 
-def overlay_block(labelling: Labelling, block: ScoreRuns) -> MassBlock:
-    """Return the time of both classes under each score run; both sides are of the same utterances."""
-    laid = lay_block(labelling, block)
-    two_classes = bool((labelling.labels <= SPOOF).all())
-    more_spoof = _exceptions(laid, SPOOF)
+    two_classes = bool((labels <= SPOOF).all())
+    more_spoof = exceptions(SPOOF)
     if two_classes:
         more_bona_fide = -more_spoof
-        more_bona_fide[: laid.odd.size] += laid.odd_by
+        more_bona_fide[: odd.size] += odd_by
     else:
-        more_bona_fide = _exceptions(laid, BONA_FIDE)
-    # stretches are for counting rows: where each has an amount of its own, the class of each is needed anyway
-    classes = laid.stretches if isinstance(laid.durations, int) else laid.labels
-    if laid.without_time.size:
-        classes, two_classes = laid.labels, False
-        classes[laid.without_time] = IGNORED
-    rows = np.concatenate((laid.odd, laid.cut))
-    return MassBlock(block.values, classes, laid.durations, rows, more_bona_fide, more_spoof, two_classes=two_classes)
-
-
-def _exceptions(laid: LaidBlock, label: int) -> Int64:
-    """What odd runs, and then runs that an edge cuts, have of a label beside what all have."""
-    gain = (laid.taker == label).view(np.int8) - (laid.giver == label).view(np.int8)
-    odd_by = laid.odd_by * laid.stretches.where(label).at(laid.odd) if laid.odd.size else laid.odd_by
-    return np.concatenate((odd_by, laid.rest * gain))
+        more_bona_fide = exceptions(BONA_FIDE)
+    without_time = runs.rows_without_time()
+    if without_time.size:
+        classes[without_time], two_classes = IGNORED, False
+    rows = np.concatenate((odd, cut))
+    return MassBlock(runs.values, classes, durations, rows, more_bona_fide, more_spoof, two_classes=two_classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,6 +348,7 @@ class Overlay:
     runs: ScoreRuns
     rules: Rules
     touched: tuple[Touched, ...]  # by the rules of the references and the scores
+    pieces: tuple[HeldBlocks, ...] = ()  # of its part
 
     @classmethod
     def of(cls, references: References, scores: Scores, rules: Rules) -> Overlay:
@@ -295,7 +362,7 @@ class Overlay:
 
     def take(self, chosen: Int64) -> Overlay:
         """Keep chosen utterances, in that order."""
-        return replace(self, labelling=self.labelling.take(chosen), runs=self.runs.take(chosen), touched=())
+        return Overlay(self.labelling.take(chosen), self.runs.take(chosen), self.rules, ())
 
     @property
     def hop_remedy(self) -> str | None:
@@ -345,12 +412,16 @@ class Overlay:
         undecided, touched = self.undecided()
         ignored = self.rules.uncovered == "ignore"
         counted = [np.zeros_like(column) if ignored else column for column in undecided]
-        return RangePart(self.labelling, self.runs, *counted), touched
+        return RangePart(self.labelling, self.runs, *counted, pieces=self.pieces), touched
 
     def mass(self) -> tuple[ScoreMass, tuple[Touched, ...]]:
         """How long each class lasted under each score, and what the rules touched."""
         part, touched = self.part()
-        return ScoreMass((part,), self.runs.higher, "ns", self.rules.uncovered, range_basis(self.rules)), touched
+        return self.mass_of(part), touched
+
+    def mass_of(self, part: RangePart) -> ScoreMass:
+        """The mass of its part, or of a piece of that."""
+        return ScoreMass((part,), self.runs.higher, "ns", self.rules.uncovered, range_basis(self.rules))
 
 
 Lay = Callable[[References, Scores, Rules], Overlay]

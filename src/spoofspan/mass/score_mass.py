@@ -29,7 +29,7 @@ block by block: :mod:`spoofspan.mass.ranges` for ranges, :mod:`spoofspan.mass.po
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -39,14 +39,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.bits import Bits
-from spoofspan.base.columns import Flags, no_rows
+from spoofspan.base.columns import Flags, no_rows, sum_by_utterance
 from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
 from spoofspan.data.scores import Higher, Values
 from spoofspan.mass.score_runs import mirrored
-from spoofspan.mass.stretches import Stretches
 
 # Measured on two cores: a quarter as many rows cost a third more time, four times as many up to a fifth more.
 ROWS_PER_BLOCK = 1 << 18
@@ -57,6 +55,12 @@ NS_PER_BLOCK = 2**62
 
 # Scores, and the bona fide and spoofed amount under each.
 Columns = tuple[Values, Int64, Int64]
+
+
+def joined_columns(pieces: Iterable[Columns]) -> Columns:
+    """Several of them, one after the other."""
+    scores, bona_fide, spoof = (np.concatenate(column) for column in zip(*pieces, strict=True))
+    return scores, bona_fide, spoof
 
 
 class MassPart(Protocol):
@@ -161,8 +165,7 @@ class ScoreMass:
 
     def sample(self, size: int) -> Columns:
         """About ``size`` rows, spread over all utterances, for a guess at where the curve lies."""
-        pieces = [part.sample(max(size // len(self.parts), 64)) for part in self.parts]
-        scores, bona_fide, spoof = (np.concatenate(column) for column in zip(*pieces, strict=True))
+        scores, bona_fide, spoof = joined_columns(part.sample(max(size // len(self.parts), 64)) for part in self.parts)
         return scores.astype(self.dtype, copy=False), bona_fide, spoof
 
     def _column(self, name: str) -> npt.NDArray[Any]:
@@ -226,13 +229,12 @@ class ScoreMass:
 class MassBlock:
     """A piece of a ScoreMass: scores in bona fide polarity, the two columns, and what no score decides.
 
-    Most scores lie under one class for as long as all others, so the columns are written as one class per score (or
-    per stretch of scores), one amount for all, and a few exceptions: what ``more_bona_fide`` and ``more_spoof`` add in
-    certain rows.
+    Most scores lie under one class for as long as all others, so the columns are written as one class per score, one
+    amount for all, and a few exceptions: what ``more_bona_fide`` and ``more_spoof`` add in certain rows.
     """
 
     scores: Values
-    labels: Labels | Stretches  # BONA_FIDE, SPOOF, or another number for neither
+    classes: Labels  # BONA_FIDE, SPOOF, or another number for neither
     amounts: Int64 | int  # of each score, or of all
     rows: Int64 = field(default_factory=no_rows)  # the exceptions; a row may occur twice
     more_bona_fide: Int64 = field(default_factory=no_rows)
@@ -240,11 +242,6 @@ class MassBlock:
     undecided_bona_fide: int = 0
     undecided_spoof: int = 0
     two_classes: bool = False  # no score is under neither: what is not spoof is bona fide
-
-    @cached_property
-    def classes(self) -> Labels:
-        """The class of each score: BONA_FIDE, SPOOF, or another number for neither."""
-        return self.labels.of_rows() if isinstance(self.labels, Stretches) else self.labels
 
     @cached_property
     def is_bona_fide(self) -> Flags:
@@ -275,7 +272,12 @@ class MassBlock:
     @property
     def counted(self) -> Flags:
         """Which scores have any amount."""
-        return (self.bona_fide > 0) | (self.spoof > 0)
+        flags: Flags = (self.is_bona_fide | self.is_spoof) & np.greater(self.amounts, 0)
+        odd = np.zeros(flags.size, bool)
+        odd[self.rows] = True
+        _, bona_fide, spoof = self.columns_of(odd)
+        flags[odd] = (bona_fide > 0) | (spoof > 0)
+        return flags
 
     def as_type(self, dtype: np.dtype[Any]) -> MassBlock:
         """The block with scores of another type."""
@@ -283,28 +285,13 @@ class MassBlock:
 
     def sums(self, chosen: Flags | None = None) -> tuple[int, int]:
         """The bona fide and the spoofed amount of all, or of the chosen, scores."""
-        if isinstance(self.labels, Stretches) and isinstance(self.amounts, int):
-            bona_fide, spoof = self._counts(self.labels, None if chosen is None else Bits.of(chosen))
-            bona_fide, spoof = bona_fide * self.amounts, spoof * self.amounts
-        else:
-            spoof = self._sum(self.is_spoof, chosen)
-            bona_fide = self._sum(None, chosen) - spoof if self.two_classes else self._sum(self.is_bona_fide, chosen)
+        spoof = self._sum(self.is_spoof, chosen)
+        bona_fide = self._sum(None, chosen) - spoof if self.two_classes else self._sum(self.is_bona_fide, chosen)
         if chosen is None:
             return bona_fide + int(self.more_bona_fide.sum()), spoof + int(self.more_spoof.sum())
         # multiplying by flags is seven times faster than indexing with them
         odd = chosen[self.rows]
         return bona_fide + int((self.more_bona_fide * odd).sum()), spoof + int((self.more_spoof * odd).sum())
-
-    def _counts(self, labels: Stretches, chosen: Bits | None) -> tuple[int, int]:
-        """How many of the chosen scores are bona fide, and how many spoof."""
-
-        def count(label: int) -> int:
-            return (labels.where(label) if chosen is None else labels.where(label) & chosen).count()
-
-        spoof = count(SPOOF)
-        if self.two_classes:  # what is not spoof is bona fide
-            return (self.scores.size if chosen is None else chosen.count()) - spoof, spoof
-        return count(BONA_FIDE), spoof
 
     def _sum(self, flags: Flags | None, chosen: Flags | None) -> int:
         """The amount of the chosen scores of a class (None: of all), without the exceptions."""
@@ -331,21 +318,13 @@ class MassBlock:
         """The scores and both columns of the chosen rows."""
         rows, found = np.flatnonzero(chosen), np.flatnonzero(chosen[self.rows])
         places = np.searchsorted(rows, self.rows[found])
-        amounts = self.amounts if isinstance(self.amounts, int) else self.amounts[rows]
+        classes, amounts = self.classes[rows], self.amounts if isinstance(self.amounts, int) else self.amounts[rows]
         columns = []
         for label, more in ((BONA_FIDE, self.more_bona_fide), (SPOOF, self.more_spoof)):
-            column = np.multiply(self._has(label, rows), amounts, dtype=np.int64)
+            column = np.multiply(classes == label, amounts, dtype=np.int64)
             np.add.at(column, places, more[found])
             columns.append(column)
         return self.scores[rows], columns[0], columns[1]
-
-    def _has(self, label: int, rows: Int64) -> Flags:
-        """Whether some scores are of a class."""
-        if label == BONA_FIDE and self.two_classes:
-            return ~self._has(SPOOF, rows)
-        if isinstance(self.labels, Stretches):
-            return self.labels.where(label).at(rows)
-        return np.equal(self.labels[rows], label)
 
 
 @dataclass(frozen=True, eq=False)
@@ -358,6 +337,16 @@ class UtteranceBlock:
     mass: MassBlock
     undecided_bona_fide: Int64
     undecided_spoof: Int64
+
+    def confusions(self, called: Flags) -> Int64:
+        """The confusion matrix of each utterance, given which rows are called spoof.
+
+        The bona fide and the spoofed amount under scores, those under none, and what of the former is called spoof.
+        """
+        both = self.mass.bona_fide, self.mass.spoof
+        under = [sum_by_utterance(amounts, self.offsets) for amounts in both]
+        below = [sum_by_utterance(amounts * called, self.offsets) for amounts in both]
+        return np.stack([*under, self.undecided_bona_fide, self.undecided_spoof, *below], axis=1)
 
 
 def combine_weights(old: Int64 | None, new: Int64, heaviest: int) -> Int64:

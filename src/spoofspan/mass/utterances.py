@@ -91,7 +91,7 @@ def utterance_mass(
         problems = Problems()
         problems.extend((f"utterance {utt!r} has a label but no score" for utt in no_score), len(no_score))
         problems.extend((f"utterance {utt!r} has a score but no label" for utt in no_label), len(no_label))
-        problems.raise_if_any(pairing_remedy(no_score, no_label))
+        problems.raise_if_any(pairing_remedy(no_score, no_label, len(labels) - len(no_score)))
     chosen = np.array([i for i, utt in enumerate(scores.utterances) if utt in labels], np.int64)
     if not chosen.size:
         why = id_remedy(no_score, no_label) or "check the ids"

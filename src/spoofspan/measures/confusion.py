@@ -83,10 +83,7 @@ class ConfusionMatrix:
         bona_fide, spoof = curve.called_bona_fide[rows], curve.called_spoof[rows]
         if sums.all_bona_fide + sums.all_spoof >= 2**62:
             bona_fide, spoof = bona_fide.astype(object), spoof.astype(object)
-        nothing_called = sums.point(None, 0, 0)
-        tp, fp = nothing_called.true_positive + spoof, nothing_called.false_positive + bona_fide
-        fn, tn = nothing_called.false_negative - spoof, nothing_called.true_negative - bona_fide
-        return cls(tp, fp, fn, tn, sums.all_spoof, sums.all_bona_fide).seen_from(positive)
+        return cls.of(sums.point(None, bona_fide, spoof), positive)
 
     def seen_from(self, positive: Positive) -> ConfusionMatrix:
         """The same, mirrored if bona fide is the positive class."""

@@ -7,37 +7,44 @@ inside. If the sums prove the bracket right, the answer is found by sorting the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.errors import UndefinedMeasureError
-from spoofspan.base.order import sort_order
 from spoofspan.base.times import Int64
 from spoofspan.data.scores import Values
 from spoofspan.mass.score_mass import Columns, MassBlock, ScoreMass
-from spoofspan.measures.histogram import (
-    Amounts,
-    Histogram,
-    Reached,
-    Step,
-    fill,
-    find_inside,
-    first_reached,
-    next_score,
-)
 from spoofspan.measures.operating_point import BlockSums, OperatingPoint, RunningTotals, Totals, sums_of
+
+# Decides, from the bona fide and the spoof amounts called spoof so far, whether the crossing has been reached.
+Reached = Callable[[int, int], bool]
+# Amounts of both classes, bona fide first.
+Amounts = tuple[int, int]
 
 # A guess from so many scores puts the crossing into a bracket that holds about 1 % of them.
 SAMPLE = 1 << 15
 SAMPLE_DEVIATIONS = 3.5
-# What a bracket holds is summed over so many bins; the scores of one or two are sorted.
-BINS_INSIDE = 1 << 10
+MOST_PLACES = 2**31  # places that fit into half an integer
+
+
+@dataclass(frozen=True)
+class Step:
+    """The score at which a monotone condition becomes true, as the scores are called spoof from the lowest on."""
+
+    score: float
+    bona_fide_below: int
+    spoof_below: int
+    bona_fide_at: int
+    spoof_at: int
+    next_score: float | None  # the next higher score with counted time; None if there is none
 
 
 @dataclass(frozen=True)
@@ -51,12 +58,13 @@ class Crossing:
     before: OperatingPoint | None
     after: OperatingPoint | None
 
-    @property
+    @cached_property
     def nearest(self) -> OperatingPoint:
         """The point of least |FPR - FNR|, the lower threshold (in bona fide polarity) on a tie."""
         return min(
             (point for point in (self.before, self.after) if point is not None),
-            key=lambda point: abs(point.exact_false_positive_rate - point.exact_false_negative_rate),
+            # the denominators of both points are the same
+            key=lambda point: abs(point.false_positive * point.spoof - point.false_negative * point.bona_fide),
         )
 
     @property
@@ -82,20 +90,6 @@ def meet_diagonal(p: tuple[Fraction, Fraction], q: tuple[Fraction, Fraction]) ->
     return p[0] + along * (q[0] - p[0])
 
 
-def mean_rate(false_positive: Any, false_negative: Any, bona_fide: Any, spoof: Any) -> Any:
-    """(FPR + FNR) / 2 of Python integers, or of arrays of them, rounded once."""
-    return (false_positive * spoof + false_negative * bona_fide) / (2 * bona_fide * spoof)
-
-
-def rate_between(before: Any, after: Any, short: Any, long: Any, bona_fide: Any) -> Any:
-    """Where the line between two points meets FPR = FNR, of Python integers, or of arrays of them, rounded once.
-
-    ``before`` and ``after`` are the false positives there; the one lies ``short`` before FPR = FNR, the other ``long``
-    after it, in FPR - FNR times both denominators.
-    """
-    return (before * (short + long) + short * (after - before)) / (bona_fide * (short + long))
-
-
 def crossing(mass: ScoreMass, *, guess: bool = True) -> Crossing:
     """Find the crossing exactly.
 
@@ -106,6 +100,8 @@ def crossing(mass: ScoreMass, *, guess: bool = True) -> Crossing:
     found = _from_guess(mass) if guess else None
     if found is not None:
         return crossing_at(*found)
+    from spoofspan.measures.histogram import Histogram, fill, find_inside
+
     histogram = fill(Histogram(mass.dtype), mass)
     sums = Totals(mass.higher, mass.unit, mass.uncovered, *histogram.sums(), *histogram.undecided)
     sums.check()
@@ -217,7 +213,11 @@ def step_inside(whole: Totals, below: Amounts, tied: dict[Any, Amounts], inside:
     amounts = np.array(list(tied.values()), np.int64 if exact else object)
     ends = np.array(list(tied), inside[0][0].dtype), amounts[:, 0], amounts[:, 1]
     scores, bona_fide, spoof = (np.concatenate(column) for column in zip(*inside, ends, strict=True))
-    below, rows = near_step(below, scores, (bona_fide, spoof), whole.crossed)
+    return step_among(whole, below, (scores, bona_fide, spoof))
+
+
+def step_among(whole: Totals, below: Amounts, rows: Columns) -> Step | None:
+    """Sort rows and find the one at which FPR >= FNR, given what lies below all of them; None if it is none."""
     distinct, columns = sum_ties(*rows)
     found = first_reached(below, columns, whole.crossed)
     if found is None:
@@ -225,35 +225,6 @@ def step_inside(whole: Totals, below: Amounts, tied: dict[Any, Amounts], inside:
     row, so_far, here = found
     following = float(distinct[row + 1]) if row + 1 < distinct.size else None
     return Step(float(distinct[row]), *so_far, *here, following)
-
-
-def near_step(
-    below: Amounts, scores: Values, columns: tuple[npt.NDArray[Any], npt.NDArray[Any]], reached: Reached
-) -> tuple[Amounts, tuple[Values, npt.NDArray[Any], npt.NDArray[Any]]]:
-    """Few of many rows that hold the step and the next score with counted time, and what lies below these few.
-
-    Sums over bins of equal width take a tenth of the time of sorting all rows. Where doubles cannot tell the bins, or
-    their sums, all rows are left.
-    """
-    rows = (scores, *columns)
-    if scores.size <= BINS_INSIDE or np.result_type(*columns).hasobject:
-        return below, rows
-    low, high = float(scores.min()), float(scores.max())
-    scale = BINS_INSIDE / (high - low) if high > low else np.inf
-    if not np.isfinite([high - low, scale]).all():
-        return below, rows
-    # both operations keep the order of scores, however they round: a higher score is in no lower bin
-    bins = ((scores.astype(np.float64) - low) * scale).astype(np.int64)
-    sums = [np.bincount(bins, weights=column) for column in columns]
-    if sum(column.sum() for column in sums) >= 2**52:  # doubles that stay below are exact
-        return below, rows
-    filled = np.flatnonzero(sums[0] + sums[1])
-    found = first_reached(below, [column[filled].astype(np.int64) for column in sums], reached)
-    if found is None:
-        return below, rows
-    bin_, below, _ = found
-    here = np.flatnonzero((bins >= filled[bin_]) & (bins <= filled[min(bin_ + 1, filled.size - 1)]))
-    return below, (scores[here], columns[0][here], columns[1][here])
 
 
 def sum_ties(scores: Values, bona_fide: Int64, spoof: Int64) -> tuple[Values, list[npt.NDArray[Any]]]:
@@ -264,20 +235,75 @@ def sum_ties(scores: Values, bona_fide: Int64, spoof: Int64) -> tuple[Values, li
     counted = (bona_fide > 0) | (spoof > 0)
     if not counted.all():
         scores, bona_fide, spoof = scores[counted], bona_fide[counted], spoof[counted]
-    return add_equal(scores, bona_fide, spoof)
-
-
-def add_equal(scores: Values, bona_fide: Int64, spoof: Int64) -> tuple[Values, list[npt.NDArray[Any]]]:
-    """Sort by score and add up equal scores; amounts may be negative if their sums are not, and no score goes."""
     order = sort_order(scores)
     scores = scores[order]
     if not scores.size:
         return scores, [bona_fide, spoof]
     last = np.flatnonzero(np.concatenate((scores[1:] != scores[:-1], [True])))
-    exact = float(sum(np.abs(column).sum(dtype=np.float64) for column in (bona_fide, spoof))) < 2**62
+    exact = float(sum(column.sum(dtype=np.float64) for column in (bona_fide, spoof))) < 2**62
     # differences of running sums, which take a fifth of the time of reduceat
     columns = [
         np.diff(np.cumsum(column[order] if exact else column[order].astype(object))[last], prepend=0)
         for column in (bona_fide, spoof)
     ]
     return scores[last], columns
+
+
+def sort_order(scores: npt.NDArray[Any]) -> Int64:
+    """Return the places of scores from the lowest to the highest; of equal ones, the first comes first.
+
+    NumPy sorts integers with vector instructions, but not the places of floats. So the bits of a score, which order
+    like the score once the sign is handled, and its place are packed into one integer of 64 bits. That is three to five
+    times faster than ``np.argsort``.
+
+    >>> sort_order(np.array([0.5, -1.0, -0.0, 0.0, -np.inf])).tolist()
+    [4, 1, 2, 3, 0]
+    """
+    if scores.dtype.kind != "f" or scores.size >= MOST_PLACES:
+        return np.argsort(scores, kind="stable").astype(np.int64, copy=False)
+    with np.errstate(over="ignore"):
+        rounded = scores.astype(np.float32)
+    rounded += np.float32(0)  # no negative zero
+    bits = rounded.view(np.int32)
+    bits ^= (bits >> 31) & np.int32(2**31 - 1)  # the lower a negative float, the higher are its bits
+    order = np.empty(scores.size, np.int64)
+    halves = order.view(np.int32)
+    low, high = (0, 1) if sys.byteorder == "little" else (1, 0)
+    halves[low::2] = np.arange(scores.size, dtype=np.int32)
+    halves[high::2] = bits
+    order.sort()
+    order &= MOST_PLACES - 1
+    if scores.dtype.itemsize > rounded.itemsize:
+        # doubles that are one single when rounded are still in their old order: few, and next to each other
+        found = scores[order]
+        if (found[1:] < found[:-1]).any():
+            order = order[np.argsort(found, kind="stable")]
+    return order
+
+
+def next_score(mass: ScoreMass, score: float) -> float | None:
+    """The lowest score with counted time above another one; None if there is none."""
+    lowest = [
+        float(block.scores[higher].min())
+        for block in mass.blocks()
+        if (higher := (block.scores > block.scores.dtype.type(score)) & block.counted).any()
+    ]
+    return min(lowest, default=None)
+
+
+def first_reached(
+    below: Amounts, columns: Sequence[npt.NDArray[Any]], reached: Reached
+) -> tuple[int, Amounts, Amounts] | None:
+    """Bisect for the first row of two columns at whose inclusion ``reached`` is true; None if it never is.
+
+    Returns the row, what lies below it (``below`` is what lies below all rows), and what it has itself.
+    """
+    sums = [np.cumsum(column) for column in columns]
+
+    def called(rows: int) -> Amounts:
+        return (below[0] + int(sums[0][rows - 1]), below[1] + int(sums[1][rows - 1])) if rows else below
+
+    row = bisect_left(range(len(sums[0])), True, key=lambda row: reached(*called(row + 1)))
+    if row == len(sums[0]):
+        return None
+    return row, called(row), (int(columns[0][row]), int(columns[1][row]))

@@ -22,12 +22,11 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UndefinedMeasureError
-from spoofspan.base.order import sort_order
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Values
 from spoofspan.mass.score_mass import MassBlock, ScoreMass
 from spoofspan.mass.score_runs import mirrored
-from spoofspan.measures.crossing import meet_diagonal, sum_ties
+from spoofspan.measures.crossing import meet_diagonal, sort_order, sum_ties
 from spoofspan.measures.operating_point import OperatingPoint, RunningTotals, Threshold, Totals, check_threshold
 
 Points = TypeVar("Points", bound="OperatingPoints")

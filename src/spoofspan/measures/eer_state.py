@@ -31,14 +31,13 @@ from spoofspan.data.references import BONA_FIDE
 from spoofspan.data.scores import Higher, Values
 from spoofspan.mass.score_mass import NS_PER_BLOCK, MassBlock, ScoreMass
 from spoofspan.mass.score_runs import mirrored
-from spoofspan.measures.crossing import Crossing, crossing_at
+from spoofspan.measures.crossing import Amounts, Crossing, crossing_at
 from spoofspan.measures.eer import EqualErrorRate, eer_at, eer_of
 from spoofspan.measures.eer_rules import NEIGHBOUR_RULES
 from spoofspan.measures.fine_bins import FineBins
 from spoofspan.measures.histogram import (
     BINS,
     BITS_PER_PASS,
-    Amounts,
     BinIndex,
     Bins,
     Fine,

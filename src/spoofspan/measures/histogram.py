@@ -9,8 +9,6 @@ Scores go into the bins by their bits as they are; the sign is handled once per 
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -23,32 +21,15 @@ from spoofspan.base.times import exact_sum
 from spoofspan.data.references import BONA_FIDE, SPOOF
 from spoofspan.data.scores import Values
 from spoofspan.mass.score_mass import MassBlock, ScoreMass
+from spoofspan.measures.crossing import Amounts, Reached, Step, first_reached
 from spoofspan.measures.fine_bins import FineBins, SubBin
 
 BITS_PER_PASS = 16
 BINS = 1 << BITS_PER_PASS
-# So many scores are counted at once: counting costs as much per call as for a few hundred thousand of them.
-ROWS_COUNTED = 1 << 20
 # Sums that could pass 2**62 hand what is above these bits over to their carry.
 CARRIED_BITS = 60
 
 Bits = npt.NDArray[np.unsignedinteger[Any]]
-# Decides, from the bona fide and the spoof amounts called spoof so far, whether the crossing has been reached.
-Reached = Callable[[int, int], bool]
-# Amounts of both classes, bona fide first.
-Amounts = tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Step:
-    """The score at which a monotone condition becomes true, as the scores are called spoof from the lowest on."""
-
-    score: float
-    bona_fide_below: int
-    spoof_below: int
-    bona_fide_at: int
-    spoof_at: int
-    next_score: float | None  # the next higher score with counted time; None if there is none
 
 
 def raw_bits(scores: Values) -> Bits:
@@ -83,9 +64,6 @@ class Bins:
         self._sums = np.zeros((2, size), np.int64)
         self._carries: npt.NDArray[np.int32] | None = None
         self._held = 0  # no sum is larger
-        # whole blocks whose scores all have the same amount are counted, many at a time
-        self._keys: list[Bits] = []
-        self._rows = self._amount = 0
 
     @property
     def nbytes(self) -> int:
@@ -103,13 +81,10 @@ class Bins:
         bona_fide, spoof = block.sums()
         self._make_room(bona_fide + spoof)
         if isinstance(block.amounts, int):
-            if self._rows >= ROWS_COUNTED or block.amounts != self._amount:
-                self._count()
-            self._amount = block.amounts
-            self._rows += bins.size
-            keys: Bits = np.left_shift(block.classes, BITS_PER_PASS, dtype=np.int32).view(np.uint32)
-            keys |= bins.astype(np.uint32, copy=False)
-            self._keys.append(keys)
+            keys = np.left_shift(block.classes, BITS_PER_PASS, dtype=np.int32)
+            keys |= bins.astype(np.int32, copy=False)
+            counts = np.bincount(keys, minlength=4 * BINS).reshape(4, BINS)
+            self._sums += counts[[BONA_FIDE, SPOOF]] * block.amounts
             for sums, more in zip(self._sums, (block.more_bona_fide, block.more_spoof), strict=True):
                 np.add.at(sums, bins[block.rows], more)
         else:
@@ -166,12 +141,10 @@ class Bins:
 
     def parts(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32] | None]:
         """The sums per bin, and what they carried."""
-        self._count()
         return self._sums, self._carries
 
     def _make_room(self, total: int) -> None:
         if self._held + total >= 2**62:
-            self._count()
             self._add_carries(self._sums >> CARRIED_BITS)
             self._sums &= (1 << CARRIED_BITS) - 1
             self._held = 1 << CARRIED_BITS
@@ -182,13 +155,6 @@ class Bins:
         if int(carries.max()) >= 2**31:
             raise UsageError("more than 2**91 ns (10**10 years) under one score; give smaller weights")
         self._carries = carries.astype(np.int32)
-
-    def _count(self) -> None:
-        """Count what has been kept for it."""
-        if self._keys:
-            counts = np.bincount(np.concatenate(self._keys), minlength=4 * BINS).reshape(4, BINS)
-            self._sums += counts[[BONA_FIDE, SPOOF]] * self._amount
-        self._keys, self._rows = [], 0
 
     def total(self) -> Amounts:
         """What is in all bins."""
@@ -435,31 +401,3 @@ def find_inside(histogram: Histogram, mass: ScoreMass, reached: Reached) -> Step
     while not histogram.is_last and (index := histogram.find(reached)) is not None:
         histogram = fill(Histogram(histogram.dtype, index), mass)
     return histogram.step(reached)
-
-
-def next_score(mass: ScoreMass, score: float) -> float | None:
-    """The lowest score with counted time above another one; None if there is none."""
-    lowest = [
-        float(block.scores[higher].min())
-        for block in mass.blocks()
-        if (higher := (block.scores > block.scores.dtype.type(score)) & block.counted).any()
-    ]
-    return min(lowest, default=None)
-
-
-def first_reached(
-    below: Amounts, columns: Sequence[npt.NDArray[Any]], reached: Reached
-) -> tuple[int, Amounts, Amounts] | None:
-    """Bisect for the first row of two columns at whose inclusion ``reached`` is true; None if it never is.
-
-    Returns the row, what lies below it (``below`` is what lies below all rows), and what it has itself.
-    """
-    sums = [np.cumsum(column) for column in columns]
-
-    def called(rows: int) -> Amounts:
-        return (below[0] + int(sums[0][rows - 1]), below[1] + int(sums[1][rows - 1])) if rows else below
-
-    row = bisect_left(range(len(sums[0])), True, key=lambda row: reached(*called(row + 1)))
-    if row == len(sums[0]):
-        return None
-    return row, called(row), (int(columns[0][row]), int(columns[1][row]))

@@ -93,6 +93,11 @@ class Kind(ABC):
     of_boundaries: ClassVar[bool] = False  # is of scores that say how likely a boundary is, not of those of spoof
     priced: ClassVar[bool] = False  # counts each trial as often as its kind costs
 
+    @property
+    def optimistic(self) -> bool:
+        """Whether it is too good on average, because something in it is fitted to this very corpus."""
+        return self.best_of_all
+
     @cached_property
     def function(self) -> Callable[..., Any]:
         """The function that computes it, imported when it is first asked for."""
@@ -234,7 +239,7 @@ class BoundaryEerKind(EerKind):
 
     def labelled(self, references: References, resolution: float, rules: Rules) -> tuple[References, Rules]:
         """References whose spoof is the boundary points of a resolution."""
-        from spoofspan.mass.boundary_points import boundary_references, rules_of_boundaries
+        from spoofspan.mass.point_labels import boundary_references, rules_of_boundaries
 
         return boundary_references(references, resolution, rules), rules_of_boundaries(rules)
 
@@ -345,6 +350,11 @@ class ScoreCostKind(CurveKind):
 
     costs_by: str = ""  # "module:function" of a mass and the arguments, which returns what scores cost
     fitted: bool = False  # to this very corpus; leaving out a part of it changes the costs too little to matter
+
+    @property
+    def optimistic(self) -> bool:
+        """Whether costs are the least of this very corpus."""
+        return self.fitted
 
     def score_costs(self, settings: MeasureSettings, mass: ScoreMass) -> ScoreCosts:
         """What each score costs over bona fide and over spoof."""

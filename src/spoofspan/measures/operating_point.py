@@ -187,8 +187,11 @@ class Totals:
         """Whether FPR >= FNR if this much of the scored amounts is called spoof."""
         return self.difference(bona_fide_called, spoof_called) >= 0
 
-    def point(self, tau: float | None, bona_fide_called: int, spoof_called: int) -> OperatingPoint:
-        """The operating point of tau (in bona fide polarity; None calls everything spoof)."""
+    def point(self, tau: float | None, bona_fide_called: Any, spoof_called: Any) -> OperatingPoint:
+        """The operating point of tau (in bona fide polarity; None calls everything spoof).
+
+        Of arrays of amounts, the fields of the point are arrays too.
+        """
         false_positive, false_negative = self.errors(bona_fide_called, spoof_called)
         unanswered = self.uncovered == "unanswered"
         threshold = float("inf") if tau is None else tau

@@ -2,7 +2,6 @@
 
 - ``shards.py``: a corpus in shards, wherever they are; read it first. ``shard_facts.py``: what it must know of each.
 - ``sharded_part.py``: the mass of such a corpus. ``sharded_events.py``: event measures, counted shard by shard.
-- ``shard_groups.py``: breakdowns and crossed tables.
 - ``sharding.py``: files are cut into shards. ``stored_shards.py``: shards on disk, for one process or several.
 - ``memory.py``: whether files would fit into memory.
 

@@ -7,10 +7,9 @@ utterances keeps eight bytes for each of them (AP), or goes to disk score by sco
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from itertools import islice, pairwise
 from operator import add
 from pathlib import Path
@@ -24,11 +23,12 @@ from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import NothingToMeasureError, UndefinedMeasureError, UsageError
 from spoofspan.base.locks import stored_in, temporary_folder
 from spoofspan.base.times import Int64
+from spoofspan.evaluation.corpus import Shard
 from spoofspan.evaluation.crossed import NO_INTERVALS, Columns, CrossedBreakdown, CrossedCell, crossed_cells
 from spoofspan.evaluation.events import Circumstances, EventEvaluation, Prepared, event_rules
 from spoofspan.evaluation.measurement import EventMeasurement
 from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.evaluation.signature import Digests, Signature, sign_hashes
+from spoofspan.evaluation.signature import Signature, sign_hashes
 from spoofspan.measures.events.event_scores import EventCorpus, check_parameters
 from spoofspan.measures.events.found_events import CurveTally
 from spoofspan.measures.events.proposals_from_scores import ProposalOptions
@@ -37,16 +37,14 @@ from spoofspan.measures.events.tallies import EventTally
 from spoofspan.measures.events.threshold_sweep import Changes
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
+from spoofspan.scale.shard_facts import unsigned
 from spoofspan.uncertainty.event_intervals import MeasuredEvents, tallies_of_groups
 from spoofspan.uncertainty.intervals import interval_of_system
-from spoofspan.uncertainty.spreads import Interval
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References
-    from spoofspan.data.rules import Touched
     from spoofspan.data.scores import Scores
-    from spoofspan.scale.shard_facts import Shard
-    from spoofspan.scale.shards import ShardedCorpus
+    from spoofspan.scale.shards import Look, PreparedPlan, ShardedCorpus
 
 Tallies = Mapping[Measure, EventTally]
 Crossing = tuple[OperatingPoint, str]  # where the range EER is, and by which rule
@@ -65,37 +63,12 @@ def refuse_whole(measures: Sequence[Measure], options: EvaluationOptions) -> Non
             )
 
 
-@dataclass(frozen=True)
-class Signed:
-    """What a signature needs of a corpus: its utterances, what rules touched or changed, the hashes of both sides."""
-
-    utterances: int
-    digest: str
-    touched: tuple[Touched, ...]
-    applied: Mapping[str, str]
-    hashes: Digests
-    slack: AbstractSet[int]  # of the scores, where none is given (ns)
-
-    def sign(self, measure: Measure, about: Circumstances) -> Signature:
-        """The signature of a value."""
-        hashes = self.hashes.references, f"{self.utterances}:{self.digest}"
-        system = about.signed_system(self.hashes.said(rows=about.counts_rows), self.slack)
-        return sign_hashes(str(measure), about.how, {**self.applied, **about.signed}, hashes, system)
-
-
 class ShardedEvents:
     """Event measures of one corpus; those that share their proposals share a pass over the shards."""
 
-    def __init__(
-        self,
-        corpus: ShardedCorpus,
-        measures: Sequence[Measure],
-        options: EvaluationOptions,
-        eer: Callable[[], Crossing],
-        signed: Callable[[], Signed],
-    ) -> None:
+    def __init__(self, corpus: ShardedCorpus, measures: Sequence[Measure], options: EvaluationOptions) -> None:
+        refuse_whole(measures, options)
         self._corpus, self._measures, self._options = corpus, measures, options
-        self._eer, self._signed = eer, signed
         self._found: dict[Measure, EventMeasurement | UndefinedMeasureError] = {}
 
     def measured(self, measure: Measure) -> EventMeasurement:
@@ -108,12 +81,34 @@ class ShardedEvents:
             raise found
         return found
 
+    def ready(self, measure: Measure) -> MeasuredEvents:
+        """Measure one thing, ready to be measured again without any cluster."""
+        found = self.measured(measure)
+        return replace(self._system(measure, found.value, list), signer=found.signer)
+
+    @cached_property
+    def _ranges(self) -> tuple[PreparedPlan, Look]:
+        """A look at all ranges: events lie where they do, and by default proposals are made where their EER is."""
+        plan = self._corpus.plan(Measure("range-eer"), self._options)
+        rows = self._options.smoothing not in (None, 1)
+        look = self._corpus.look([plan], signed=self._options.signed, rows=rows)
+        look.plans[0].settle(look.unpaired)
+        return look.plans[0], look
+
+    @cached_property
+    def _eer(self) -> Crossing:
+        ranges, look = self._ranges
+        found = ranges.laid(self._corpus, look).cautioned()
+        return found.point, found.eer_rule
+
+    def _crossing(self, measure: Measure) -> Crossing | None:
+        """Where proposals are made, if no threshold is given and the measure is not of all thresholds."""
+        return self._eer if self._options.threshold is None and not measure.event_kind.all_thresholds else None
+
     def _count(self, measures: Sequence[Measure]) -> None:
         """Count some measures in one pass over the shards."""
-        signed = self._signed()
-        crossing = None
-        if self._options.threshold is None and not measures[0].event_kind.all_thresholds:
-            crossing = self._eer()
+        ranges, _ = self._ranges
+        crossing = self._crossing(measures[0])
         work = partial(_tallies, tuple(measures), self._options, crossing)
         about, total = None, None
         with temporary_folder() as folder:
@@ -126,23 +121,30 @@ class ShardedEvents:
             if total is None or about is None:
                 raise NothingToMeasureError("no utterance has any time to measure; check references and durations", ())
             stated = about.rules.signed("range", self._corpus.facts.slack)
-            about = replace(about, signed=stated, utterances=signed.utterances, touched=signed.touched)
+            touched = tuple(ranges.touched.values())
+            about = replace(about, signed=stated, utterances=ranges.utterances.count, touched=touched)
             for measure, tally in total.items():
                 try:
-                    signer = partial(signed.sign, measure, about)
-                    value = tally.value(measure)
-                    interval = self._interval(measure, value.value, crossing, folder)
+                    value, interval = tally.value(measure), None
+                    if self._options.resampling is not None:  # two more passes, in this process
+                        system = self._system(measure, value.value, partial(_on_disk, folder))
+                        interval = interval_of_system(system, self._options.resampling)
+                    signer = partial(self._sign, measure, about)
                     self._found[measure] = about.measurement(measure, tally, value, signer=signer, interval=interval)
                 except UndefinedMeasureError as error:
                     self._found[measure] = error
 
-    def _interval(self, measure: Measure, value: float, crossing: Crossing | None, folder: Path) -> Interval | None:
-        """The interval of a value, if one is asked for; it takes two more passes, in this process."""
-        if self._options.resampling is None:
-            return None
-        shards = EventShards(self._corpus, measure, self._options, crossing)
-        system = MeasuredEvents(measure, shards, value, stored=partial(_on_disk, folder))
-        return interval_of_system(system, self._options.resampling)
+    def _system(self, measure: Measure, value: float, stored: Callable[..., list[EventTally]]) -> MeasuredEvents:
+        shards = EventShards(self._corpus, measure, self._options, self._crossing(measure))
+        return MeasuredEvents(measure, shards, value, stored=stored)
+
+    def _sign(self, measure: Measure, about: Circumstances) -> Signature:
+        """The signature of a value."""
+        ranges, look = self._ranges
+        said = (self._corpus.hashes(rows=about.counts_rows) if look.signed else None) or unsigned()
+        hashes = said.references, f"{ranges.utterances.count}:{ranges.utterances.digest()}"
+        system = about.signed_system(said.said(rows=about.counts_rows), self._corpus.facts.slack)
+        return sign_hashes(str(measure), about.how, {**ranges.applied.spelled(), **about.signed}, hashes, system)
 
 
 def cross_events(

@@ -12,12 +12,12 @@ import numpy as np
 
 from spoofspan.base.errors import NothingToMeasureError, UsageError
 from spoofspan.base.times import Int64
+from spoofspan.evaluation.corpus import Shard
 from spoofspan.evaluation.plan import Plan
 from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import Columns, MassBlock, MassPart, ScoreMass, UtteranceBlock
 from spoofspan.mass.utterances import UtterancePart
 from spoofspan.measures.histogram import Histogram, fill
-from spoofspan.scale.shard_facts import Shard
 
 if TYPE_CHECKING:
     from spoofspan.scale.shards import ShardedCorpus

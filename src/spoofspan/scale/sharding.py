@@ -3,7 +3,7 @@
 ::
 
     files ──> tables, piece by piece ──> rows of each shard ──> References and Scores of each shard
-              (a format's ``stream``)    (Arrow files)          (columns, read again in every pass)
+              (a format's ``stream``)    (pickled)              (columns, read again in every pass)
 
 Rows reach the shard of their utterance whatever their order in the files, so an unsorted file takes no more memory
 than a sorted one. Where the shards begin comes from a sample of the ids in the references; how many there are, from
@@ -13,17 +13,17 @@ the process is killed, with the next one.
 
 from __future__ import annotations
 
+import pickle
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import cast
 from uuid import uuid4
 
 import numpy as np
-import numpy.typing as npt
 
 from spoofspan.base.columns import utterance_of_rows
 from spoofspan.base.errors import Problems, UsageError, refuse
@@ -33,19 +33,18 @@ from spoofspan.base.times import seconds_text
 from spoofspan.data.references import References
 from spoofspan.data.rules import Modality
 from spoofspan.data.scores import Higher, Scores
-from spoofspan.formats import arrow as pa
+from spoofspan.evaluation.corpus import Shard
 from spoofspan.formats.arrays.kaldi import read_label2id
 from spoofspan.formats.format import OF_REFERENCES, Format, ReadOptions
 from spoofspan.formats.reading import choose_format
 from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
 from spoofspan.formats.sources import Source, Where, counted, naming
-from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores
+from spoofspan.formats.tables.corpus_tables import Part, Texts, joined_parts, table_from_references, table_from_scores
 from spoofspan.formats.tables.reference_tables import references_from_parts
 from spoofspan.formats.tables.score_tables import scores_from_parts
-from spoofspan.formats.tables.table_columns import Part, flat, flat_array
 from spoofspan.formats.text.durations import read_durations, stream_durations
 from spoofspan.formats.text.rows import SUSPICIOUS_RATIO
-from spoofspan.scale.shard_facts import CorpusFacts, Shard, ShardFacts
+from spoofspan.scale.shard_facts import CorpusFacts, ShardFacts
 from spoofspan.scale.stored_shards import StoredShards, save_shard
 
 # A shard of about two million frames: a text file has 30 bytes for each, packed files have four.
@@ -55,7 +54,6 @@ MOST_SHARDS = 256
 UNKNOWN_BYTES = MOST_SHARDS * PACKED_BYTES_PER_SHARD // 4  # of what is no file, as if it were large
 SAMPLED_IDS = 1 << 14
 TOO_LARGE = "use fewer --jobs, or --stream"  # what to do if a process runs out of memory
-ROW = "spoofspan:row"  # the column that remembers where a row came from
 
 
 @contextmanager
@@ -132,7 +130,7 @@ def sharded(
         ids = IdSample()
 
         def kept(parts: Iterable[Part]) -> list[_StoredPart]:
-            return [_StoredPart.write(root, part, with_rows(part)) for part in ids.watching(parts)]
+            return [_StoredPart.write(root, part) for part in ids.watching(parts)]
 
         with counted(reference_sources) as watched:
             unsorted = kept(_stream_references(reference_reader, watched, reference_options, durations))
@@ -211,7 +209,7 @@ class IdSample:
     def watching(self, parts: Iterable[Part]) -> Iterator[Part]:
         """The same parts; some of their ids are taken as they pass."""
         for part in parts:
-            self.add(distinct_ids(part.table))
+            self.add(distinct_ids(part))
             yield part
 
     def splitters(self, count: int) -> list[str]:
@@ -223,29 +221,24 @@ class IdSample:
 
 @dataclass(frozen=True)
 class _StoredPart:
-    """Rows on disk: a part without its table, and where that is."""
+    """Rows on disk."""
 
-    part: Part
     path: Path
 
     @classmethod
-    def write(cls, folder: Path, part: Part, table: Any) -> _StoredPart:
-        """Store rows of a part under a name of their own."""
-        stored = cls(replace(part, table=None, rows=None), folder / uuid4().hex)
-        with (
-            stored_in(folder),
-            pa.OSFile(str(stored.path), "wb") as sink,
-            pa.ipc.new_stream(sink, table.schema) as writer,
-        ):
-            writer.write_table(table.combine_chunks())
+    def write(cls, folder: Path, part: Part) -> _StoredPart:
+        """Store a part under a name of its own."""
+        stored = cls(folder / uuid4().hex)
+        with stored_in(folder), stored.path.open("wb") as sink:
+            pickle.dump(part, sink, pickle.HIGHEST_PROTOCOL)
         return stored
 
     def take(self) -> Part:
         """Read the rows, and delete them."""
-        with stored_in(self.path.parent), pa.OSFile(str(self.path), "rb") as opened:
-            table = pa.ipc.open_stream(opened).read_all()
+        with stored_in(self.path.parent), self.path.open("rb") as opened:
+            part = pickle.load(opened)  # noqa: S301  (written above, into a folder of our own)
         self.path.unlink()
-        return replace(self.part, table=table)
+        return cast(Part, part)
 
 
 # The rows of one shard, by side: references, durations, scores.
@@ -255,60 +248,41 @@ _ShardRows = dict[str, list[_StoredPart]]
 def _cut(parts: Iterable[Part], side: str, shards: Sequence[_ShardRows], splitters: Sequence[str], to: Path) -> None:
     """Give every row to the shard of its utterance."""
     for part in parts:
-        for shard, table in split_by_id(with_rows(part), splitters):
-            shards[shard][side].append(_StoredPart.write(to, part, table))
+        for shard, some in split_by_id(part, splitters):
+            shards[shard][side].append(_StoredPart.write(to, some))
 
 
-def split_by_id(table: Any, splitters: Sequence[str]) -> Iterator[tuple[int, Any]]:
+def split_by_id(part: Part, splitters: Sequence[str]) -> Iterator[tuple[int, Part]]:
     """Give every row to the shard of its utterance; ``splitters`` are the first ids of all shards but the first."""
-    codes, ids = _codes(table)
+    ids = _ids(part)
     # a row without an id goes anywhere: reading the shard will refuse it
-    shard_of_id = np.array([bisect_right(splitters, utt) for utt in ids] + [0], np.int64)
-    shard_of_row = shard_of_id[codes]
+    shard_of_id = np.array([bisect_right(splitters, utt) for utt in ids.values] + [0], np.int64)
+    shard_of_row = shard_of_id[ids.codes]
+    rows_of_file = np.arange(part.table.size) if part.rows is None else part.rows
     for shard in np.unique(shard_of_row).tolist():
         rows = np.flatnonzero(shard_of_row == shard)
-        yield shard, table if rows.size == table.num_rows else table.take(rows)
+        table = part.table if rows.size == part.table.size else part.table.take(rows)
+        yield shard, replace(part, table=table, rows=rows_of_file[rows])
 
 
-def joined_parts(pieces: Sequence[Part]) -> list[Part]:
+def joined_by_file(pieces: Sequence[Part]) -> list[Part]:
     """One part for each file, of its pieces in their order."""
-    tables: dict[str, list[Any]] = {}
-    first: dict[str, Part] = {}
+    files: dict[str, list[Part]] = {}
     for part in pieces:
-        tables.setdefault(part.name, []).append(part.table)
-        first.setdefault(part.name, part)
-    found = []
-    for name, some in tables.items():
-        table = pa.concat_tables(some, promote_options="default").unify_dictionaries()
-        rows = flat(table.column(ROW))
-        table = table.drop_columns([ROW])
-        names = dict.fromkeys([*first[name].all_columns, *table.column_names])
-        found.append(replace(first[name], table=table, rows=rows, all_columns=tuple(names)))
-    return found
+        files.setdefault(part.name, []).append(part)
+    return [joined_parts(some) for some in files.values()]
 
 
-def with_rows(part: Part) -> Any:
-    """The table of a part, with a column that says which rows of the file these are."""
-    if ROW in part.table.column_names:
-        return part.table
-    rows = np.arange(part.table.num_rows) if part.rows is None else part.rows
-    return part.table.append_column(ROW, pa.array(rows, pa.int64()))
+def _ids(part: Part) -> Texts:
+    """The utterance of every row."""
+    column = part.table.columns.get("utterance")
+    return column if isinstance(column, Texts) else Texts(np.full(part.table.size, -1, np.int32), [])
 
 
-def _codes(table: Any) -> tuple[npt.NDArray[np.int64], list[str]]:
-    """The utterance of every row as a code (-1: none) into a list of ids."""
-    column = table.column("utterance").combine_chunks() if "utterance" in table.column_names else None
-    if column is None:
-        return np.full(table.num_rows, -1), []
-    encoded = column if hasattr(column, "indices") else column.dictionary_encode()
-    codes = flat_array(encoded.indices.fill_null(-1)).astype(np.int64)
-    return codes, [str(value) for value in encoded.dictionary.to_pylist()]
-
-
-def distinct_ids(table: Any) -> list[str]:
-    """The utterances of a table, each once."""
-    codes, ids = _codes(table)
-    return [ids[code] for code in np.unique(codes[codes >= 0]).tolist()]
+def distinct_ids(part: Part) -> list[str]:
+    """The utterances of a part, each once."""
+    ids = _ids(part)
+    return [ids.values[code] for code in np.unique(ids.codes[ids.codes >= 0]).tolist()]
 
 
 # ---------------------------------------------------------------- from the rows of a shard to its columns
@@ -347,8 +321,8 @@ def _durations_of(parts: list[Part]) -> dict[str, float]:
     found: dict[str, float] = {}
     problems = Problems()
     for part in parts:
-        pairs = zip(part.table.column("utterance").to_pylist(), part.table.column("seconds").to_pylist(), strict=True)
-        for utterance, seconds in pairs:
+        columns = part.table.columns
+        for utterance, seconds in zip(columns["utterance"].to_list(), columns["seconds"].to_list(), strict=True):
             if found.setdefault(utterance, seconds) != seconds:
                 problems.add(f"{part.name}: utterance {utterance!r} has two durations")
     problems.raise_if_any("correct the file of durations")
@@ -379,7 +353,7 @@ def _build(
 ) -> ShardFacts:
     """Make a shard of its rows and store it under its number."""
     number, rows = shard
-    sides = {side: joined_parts([one.take() for one in stored]) for side, stored in rows.items()}
+    sides = {side: joined_by_file([one.take() for one in stored]) for side, stored in rows.items()}
     durations = sides["durations"] if listed else None
     made = made_shard(sides["references"], durations, sides["scores"], reference_options, score_options)
     facts = ShardFacts.of(made)

@@ -14,9 +14,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Any, TypeVar
-from uuid import uuid4
 
 import numpy as np
 
@@ -26,33 +25,25 @@ from spoofspan.base.progress import progress
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Touched, rules_for
 from spoofspan.data.scores import Higher, Scores
-from spoofspan.evaluation.cautions import with_cautions
-from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, measures_for_hop, with_interval
-from spoofspan.evaluation.crossed import columns_of
-from spoofspan.evaluation.evaluate import resampling_at, warn_left_out
-from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan
+from spoofspan.evaluation.corpus import Corpus, Evaluation, LayLater, PlannedMass, Shard, measures_for_hop
+from spoofspan.evaluation.evaluate import warn_left_out
+from spoofspan.evaluation.plan import EvaluationArguments, EvaluationOptions, OnUndefined, Plan
+from spoofspan.evaluation.selections import ChosenUtterances, Selection
 from spoofspan.evaluation.signature import AppliedRules, CorpusHash, Digests, Signature, sign_hashes
 from spoofspan.mass.diagnosis import pairing_remedy
+from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import ScoreMass
-from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure
-from spoofspan.measures.measure_settings import ScoresAre
-from spoofspan.measures.operating_point import OperatingPoint, Threshold
-from spoofspan.measures.per_utterance import UtteranceErrors, check_own_rule, errors_of_overlay, errors_with
-from spoofspan.scale.shard_facts import CorpusFacts, Shard
-from spoofspan.scale.sharded_events import ShardedEvents, Signed, refuse_whole
+from spoofspan.measures.operating_point import OperatingPoint
+from spoofspan.measures.per_utterance import UtteranceErrors, check_own_rule, errors_with
+from spoofspan.scale.shard_facts import CorpusFacts, unsigned
+from spoofspan.scale.sharded_events import ShardedEvents, cross_events
 from spoofspan.scale.sharded_part import ShardedPart
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from spoofspan.data.rules import RuleArguments
-    from spoofspan.data.utterance_scores import VerificationScores
-    from spoofspan.evaluation.breakdown import Breakdown
-    from spoofspan.evaluation.corpus import ReadColumn
-    from spoofspan.evaluation.crossed import CrossedBreakdown
-    from spoofspan.uncertainty.clusters import Resampling
+    from spoofspan.evaluation.crossed import Columns, CrossedBreakdown
 
 T = TypeVar("T")
 
@@ -96,50 +87,50 @@ class ShardedCorpus(Corpus):
         """What is measured if nothing is asked for."""
         return measures_for_hop(self.hop, convention)
 
-    def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
-        """Plan the measures and look at every shard once; return the function that takes one of the measures."""
-        events = [one for one in measures if one.basis == EVENT]
-        refuse_whole(events, options)
-        # events lie where ranges do, and without a threshold proposals are made where the range EER is
-        planned = [one for one in measures if one.basis != EVENT] + [Measure("range-eer")] * bool(events)
-        plans = [options.plan(one, self.hop) for one in planned]
-        look = self.look(plans, signed=options.signed, rows=options.smoothing not in (None, 1))
-        prepared = dict(zip(planned, look.plans, strict=True))
+    def plan(self, measure: Measure, options: EvaluationOptions) -> Plan:
+        """Settle how a measure is taken."""
+        return options.plan(measure, self.hop)
 
-        def measured(measure: Measure) -> Measurement:
-            return prepared[measure].measured(self, look, options.resampling)
+    def lay(self, plans: Sequence[Plan], *, signed: bool = True) -> Sequence[LayLater]:
+        """For each plan, what makes its mass, after one look at every shard for all of them."""
+        look = self.look(plans, signed=signed)
+        return [partial(one.laid, self, look) for one in look.plans]
 
-        def crossing() -> tuple[OperatingPoint, str]:
-            found = prepared[Measure("range-eer")].measured(self, look)
-            return found.point, found.eer_rule
+    def events(self, measures: Sequence[Measure], options: EvaluationOptions) -> ShardedEvents:
+        """What takes event measures, counted shard by shard."""
+        return ShardedEvents(self, measures, options)
 
-        def signed() -> Signed:
-            ranges = prepared[Measure("range-eer")]
-            ranges.settle(look.unpaired)
-            count, digest = ranges.utterances.count, ranges.utterances.digest()
-            applied = ranges.applied.spelled()
-            return Signed(count, digest, tuple(ranges.touched.values()), applied, look.hashes, self.facts.slack)
+    def cross_events(self, measure: Measure, columns: Columns, options: EvaluationOptions) -> CrossedBreakdown:
+        """An event measure by one or two columns of metadata."""
+        return cross_events(self, measure, columns, options)
 
-        of_events = ShardedEvents(self, events, options, crossing, signed)
-        return lambda measure: of_events.measured(measure) if measure.basis == EVENT else measured(measure)
+    @cached_property
+    def _hashes(self) -> dict[bool, Digests]:
+        """The hashes of both sides, once they are known: with those of score rows, or without."""
+        return {}
 
-    def look(self, plans: Sequence[Plan], *, signed: bool, rows: bool = False) -> Prepared:
+    def look(self, plans: Sequence[Plan], *, signed: bool, rows: bool = False) -> Look:
         """Look at every shard once, for all plans; scores are also hashed row by row if ``rows`` or a plan need it."""
         prepared = [PreparedPlan(one) for one in plans]
-        hashed = CorpusHash(rows=rows or any(one.counts_rows for one in plans))
+        rows = rows or any(one.counts_rows for one in plans)
+        hashed = CorpusHash(rows=rows) if signed and self.hashes(rows=rows) is None else None
         unpaired = Problems()
         for shard, looks in self.each(partial(_look, plans), "preparing", fetched=signed):
             references, scores = shard or (None, None)
-            hashed.add(references, scores)
+            if hashed is not None:
+                hashed.add(references, scores)
             unpaired.add(*looks.refused)
             for one, found in zip(prepared, looks.plans, strict=False):
                 one.add(found)
                 if references is not None and found.utterances:
                     one.applied.add(references, found.utterances)
-        # no two unsigned numbers are comparable
-        unsigned = f"unsigned-{uuid4().hex[:8]}"
-        digests = hashed.digests() if signed else Digests(unsigned, unsigned, unsigned)
-        return Prepared(prepared, digests, unpaired)
+        if hashed is not None:
+            self._hashes[rows] = hashed.digests()
+        return Look(prepared, unpaired, signed)
+
+    def hashes(self, *, rows: bool) -> Digests | None:
+        """The hashes of both sides, if a look computed them."""
+        return self._hashes.get(rows) or self._hashes.get(True)
 
     def errors_by_utterance(
         self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
@@ -165,18 +156,6 @@ class ShardedCorpus(Corpus):
             raise NothingToMeasureError("no utterance has any time to measure; check references and durations", ())
         return UtteranceErrors.joined(found)
 
-    def break_down(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> Breakdown:
-        """The groups of the corpus by kind, length, boundary or a column."""
-        from spoofspan.scale.shard_groups import break_down
-
-        return break_down(self, by, measure, options, read_column)
-
-    def cross(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> CrossedBreakdown:
-        """A measure by one or two columns of metadata, with a comma between them."""
-        from spoofspan.scale.shard_groups import cross
-
-        return cross(self, Measure.parse(measure), columns_of(by, read_column), options)
-
     def watched(self, what: str) -> Iterator[tuple[References, Scores]]:
         """Go through the shards that have both sides, and say how far that is."""
         with progress(what, total=len(self), unit="shards") as advance:
@@ -190,19 +169,9 @@ def evaluate_shards(
     corpus: ShardedCorpus,
     measures: Sequence[str | Measure] | None = None,
     *,
-    convention: str = "default",
-    eer_rule: str | None = None,
-    threshold: Threshold | None = None,
-    scores_are: ScoresAre | None = None,
-    asv_scores: VerificationScores | None = None,
-    confidence: float | None = None,
-    resampling: Resampling | None = None,
-    smoothing: int | None = None,
-    min_duration: float = 0.0,
-    merge_gap: float = 0.0,
     on_undefined: OnUndefined | None = None,
     signed: bool = True,
-    **rules: Unpack[RuleArguments],
+    **arguments: Unpack[EvaluationArguments],
 ) -> Evaluation:
     r"""Measure a corpus in shards, to the same bits as :func:`spoofspan.evaluate` measures one in memory.
 
@@ -213,9 +182,7 @@ def evaluate_shards(
     measures
         Names of measures; without them, the EER of ranges, and those of points at the hop and of utterances if they
         have a value.
-    convention, eer_rule, threshold, scores_are, asv_scores, smoothing, min_duration, merge_gap, on_undefined, **rules
-        As in :func:`spoofspan.evaluate`.
-    confidence, resampling
+    on_undefined, **arguments
         As in :func:`spoofspan.evaluate`; intervals take a few more passes, in this process.
     signed
         The hashes of a signature go through all shards in order. Where shards are elsewhere, False does without them:
@@ -241,20 +208,8 @@ def evaluate_shards(
             "evaluate_shards(corpus) goes inside of `with sharded(references, scores) as corpus:`, and this is a "
             f"{type(corpus).__name__}; evaluate(references, scores) measures what is in memory"
         )
-    options = EvaluationOptions(
-        convention,
-        eer_rule,
-        threshold,
-        scores_are,
-        asv_scores,
-        resampling_at(confidence, resampling),
-        smoothing,
-        min_duration,
-        merge_gap,
-        signed,
-        rules,
-    )
-    options.refuse_unused_threshold(measures or corpus.default_measures(convention))
+    options = EvaluationOptions.from_arguments({**arguments, "signed": signed})
+    options.refuse_unused_threshold(measures or corpus.default_measures(options.convention))
     if measures is None:
         return corpus.evaluate_defaults(options, on_undefined or warn_left_out)
     return corpus.evaluate(measures, options, on_undefined)
@@ -332,6 +287,8 @@ class PreparedPlan:
 
     def settle(self, unpaired: Problems) -> ScoreMass:
         """Refuse what no shard can tell, or note it; the mass of the first shard, without its parts."""
+        if isinstance(self.plan.selection, ChosenUtterances):
+            unpaired = Problems()  # an utterance on one side only is in no group of utterances
         if unpaired.total and not self.settled:
             if not self.plan.rules.partial:
                 unpaired.raise_if_any(pairing_remedy((), ()))
@@ -343,45 +300,55 @@ class PreparedPlan:
             )
         return self.mass
 
-    def mass_in(self, corpus: ShardedCorpus, unpaired: Problems) -> ScoreMass:
+    def laid(self, corpus: ShardedCorpus, look: Look) -> PlannedMass:
         """The mass of all shards."""
-        mass = self.settle(unpaired)  # before the types: there are none if there is nothing in common
-        return replace(mass, parts=(ShardedPart(corpus, self.plan, np.result_type(*self.dtypes)),))
-
-    def measured(self, corpus: ShardedCorpus, look: Prepared, resampling: Resampling | None = None) -> Measurement:
-        """Measure all shards, with an interval if it is said how to resample."""
-        mass = self.mass_in(corpus, look.unpaired)
-        signer = partial(self.sign, corpus, look.hashes, self.applied)
-        plan = replace(self.plan, notes=(*self.plan.notes, *strangers("regions", self.regions, ())))
-        found = plan.measured(
-            mass, self.touched.values(), self.utterances.count, signer, errors_at=partial(self.errors_at, corpus)
+        mass = self.settle(look.unpaired)  # before the types: there are none if there is nothing in common
+        return PlannedMass(
+            replace(self.plan, notes=(*self.plan.notes, *strangers("regions", self.regions, ()))),
+            replace(mass, parts=(ShardedPart(corpus, self.plan, np.result_type(*self.dtypes)),)),
+            tuple(self.touched.values()),
+            self.utterances.count,
+            partial(self.sign, corpus, signed=look.signed),
+            partial(self.errors_at, corpus),
+            {BONA_FIDE, SPOOF} <= corpus.facts.labels,
         )
-        found = with_cautions(found, plan, mass, both_classes={BONA_FIDE, SPOOF} <= corpus.facts.labels)
-        return with_interval(found, plan, mass, resampling)
 
     def errors_at(self, corpus: ShardedCorpus, point: OperatingPoint) -> UtteranceErrors:
         """The errors of each utterance at an operating point."""
-        return corpus.errors(partial(_errors, self.plan, point))
+        return corpus.errors(lambda references, scores: self.plan.errors(references, scores, Overlay.of, point))
 
-    def sign(self, corpus: ShardedCorpus, hashes: Digests, applied: AppliedRules) -> Signature:
-        """Sign what was measured, given the hashes of both sides and the rules that were applied."""
+    def sign(self, corpus: ShardedCorpus, *, signed: bool) -> Signature:
+        """Sign what was measured; a part of the corpus takes one more pass, while the shards are there."""
+        plan, facts, applied = self.plan, corpus.facts, self.applied
+        known = corpus.hashes(rows=plan.counts_rows) if signed or plan.selection is not None else None
+        hashes = known or unsigned()
+        if known is not None and plan.selection is not None:
+            hashes, applied = self._hashed_part(corpus, plan.selection, known)
         return sign_hashes(
-            str(self.plan.measure),
-            self.plan.read_off,
-            applied.spelled() | self.plan.rules.signed(self.plan.kind, corpus.facts.slack),
+            str(plan.measure),
+            plan.read_off,
+            applied.spelled() | plan.rules.signed(plan.kind, facts.slack),
             (hashes.references, f"{self.utterances.count}:{self.utterances.digest()}"),
-            self.plan.signed_system(hashes.said(rows=self.plan.counts_rows), corpus.higher, corpus.facts.slack),
+            plan.signed_system(hashes.said(rows=plan.counts_rows), corpus.higher, facts.slack),
         )
+
+    def _hashed_part(self, corpus: ShardedCorpus, selection: Selection, whole: Digests) -> tuple[Digests, AppliedRules]:
+        """The hashes of a part of the corpus, and the rules that were applied there."""
+        rules, of_utterances = self.plan.rules, isinstance(selection, ChosenUtterances)
+        hashed, applied = CorpusHash(rows=self.plan.counts_rows), AppliedRules(rules)
+        for references, scores in corpus.watched("signing"):
+            with suppress(NothingToMeasureError):
+                used = self.plan.laid(references, scores).labelling.utterances
+                applied.add(references, used, selection.signed_rules(rules, references))
+                if of_utterances:
+                    hashed.add(*selection.hashed(references, scores, used))
+        return hashed.digests() if of_utterances else whole, applied
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """What one pass over the shards finds out: for each plan, the hashes of both sides, utterances on one side only."""
+class Look:
+    """What one pass over the shards finds out: for each plan, and utterances on one side only."""
 
     plans: Sequence[PreparedPlan]
-    hashes: Digests
     unpaired: Problems
-
-
-def _errors(plan: Plan, point: OperatingPoint, references: References, scores: Scores) -> UtteranceErrors:
-    return errors_of_overlay(plan.laid(references, scores), point.threshold, point.everything)
+    signed: bool

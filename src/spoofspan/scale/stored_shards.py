@@ -18,7 +18,8 @@ from spoofspan.base.pool import Pool
 from spoofspan.base.progress import progress
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
-from spoofspan.scale.shard_facts import CorpusFacts, Shard
+from spoofspan.evaluation.corpus import Shard
+from spoofspan.scale.shard_facts import CorpusFacts
 from spoofspan.scale.shards import ShardedCorpus
 
 Found = TypeVar("Found")

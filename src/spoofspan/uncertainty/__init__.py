@@ -4,11 +4,11 @@ Read ``intervals.py`` first (:func:`interval`), then ``methods.py`` and ``spread
 ``jackknife.py`` (each cluster, a speaker or an utterance, is left
 out once) and ``left_out.py`` (how the value without it is computed). A bootstrap draws clusters instead
 (``clusters.py``), measures each draw exactly (``replicates.py``; EERs have a fast way of their own in
-``eer_replicates.py`` and ``gathered.py``) and takes ``quantiles.py``. ``comparison.py`` compares systems:
+``curve_replicates.py`` and ``gathered.py``) and takes their quantiles. ``comparison.py`` compares systems:
 ``families.py`` has all differences that are judged together, ``max_t.py`` their adjusted p-values, ``ranks.py`` what
 follows for ranks, ``seeds.py`` and ``variance_components.py`` systems that were trained several times.
 ``event_intervals.py`` and ``group_differences.py`` do the same for events and for groups of one corpus.
-``sample_size.py`` (and ``power.py``) says how large a test set must be.
+``sample_size.py`` says how large a test set must be.
 
 Imports evaluation, which is of the same layer, and the packages below: base, data, mass, measures.
 """

@@ -1,4 +1,13 @@
-"""Drawing test sets of the same kind: as many clusters as there are, with replacement.
+"""Clusters of utterances, crossed factors, and drawing test sets of the same kind with replacement.
+
+**Crossed factors.** Speakers and attacks are crossed: a speaker says utterances of several attacks, and an attack
+imitates several speakers. A value varies with both from one test set to another, so neither kind of cluster alone tells
+how much. Two-way clustering (Cameron, Gelbach and Miller, 2011) adds the variance over speakers and that over attacks,
+and takes off what both count, the variance over pairs of a speaker and an attack. With more factors, every product of
+some of them is added if it has an odd number of factors and taken off otherwise.
+
+Purely bona fide utterances have no attack. Where a column says so, by one value that they alone have or by none at all,
+each of them is a cluster of its own.
 
 Replicate b has a random stream of its own, made of the seed and b, so the result has the same bits on any number of
 workers. A replicate on which the measure has no value (one class only) is drawn again, and counted.
@@ -6,8 +15,10 @@ workers. A replicate on which the measure has no value (one class only) is drawn
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -26,6 +37,29 @@ FEWEST_CLUSTERS = 3
 # So many weights are held at once by a worker.
 WEIGHTS_HELD = 1 << 21
 MOST_REDRAWS = 1000
+# What the clusters are if nothing is said, or if each utterance is one.
+UNNAMED, UTTERANCE, SPEAKER, ATTACK = "cluster", "utterance", "speaker", "attack"
+# Utterance -> cluster, or factor -> utterance -> level.
+Grouping: TypeAlias = "Mapping[str, str] | Mapping[str, Mapping[str, str]]"
+
+
+def estimand(factors: Collection[str], seeds: Literal["", "these", "other"] = "") -> str:
+    """State what an interval or a test generalises to: what varies, and what is held fixed.
+
+    >>> estimand(["speaker"])
+    'for other speakers, these attacks (new attacks: --cluster speaker,attack)'
+    >>> estimand(["speaker", "attack"], "other")
+    'for other speakers and new attacks, other seeds'
+    """
+    trained = f", {seeds} seeds" if seeds else ""
+    if {*factors} <= {UTTERANCE}:
+        return f"for other utterances{trained}; speakers are not considered (give --metadata FILE --cluster speaker)"
+    varied = " and ".join(f"{'new' if name == ATTACK else 'other'} {name}s" for name in factors)
+    if {*factors} == {UNNAMED}:
+        return f"for {varied}{trained}"
+    fixed = " and ".join(f"{name}s" for name in (SPEAKER, ATTACK) if name not in factors)
+    remedy = "" if ATTACK in factors else f" (new attacks: --cluster {','.join([*factors, ATTACK])})"
+    return f"for {varied}{f', these {fixed}' if fixed else ''}{trained}{remedy}"
 
 
 @dataclass(frozen=True)
@@ -36,6 +70,8 @@ class Resampling:
     ----------
     clusters
         Utterance -> the cluster (speaker, session, source recording) it belongs to; None: each utterance is one.
+        Crossed factors by name: ``{"speaker": {...}, "attack": {...}}``, for other speakers and new attacks. They need
+        the method ``"jackknife-t"``.
     replicates
         How many times clusters are drawn, for ``"percentile"`` and ``"bca"``.
     confidence
@@ -49,7 +85,7 @@ class Resampling:
         How many threads measure replicates; the result has the same bits with any number. None: one
         for each core, up to four.
     clusters_are
-        What the clusters are, for people.
+        What the clusters are, for people; factors have their own names.
 
     Raises
     ------
@@ -60,16 +96,18 @@ class Resampling:
     --------
     >>> Resampling(clusters={"u1": "anna", "u2": "ben"}, replicates=500, clusters_are="speaker").drawn_by
     'speaker'
+    >>> Resampling(clusters={"speaker": {"u1": "anna"}, "attack": {"u1": "A01"}}).drawn_by
+    'speaker x attack'
 
     """
 
-    clusters: Mapping[str, str] | None = None
+    clusters: Grouping | None = None
     replicates: int = 2000
     confidence: float = 0.95
     method: Method = DEFAULT_METHOD
     seed: int = 0
     workers: int | None = None
-    clusters_are: str = "cluster"
+    clusters_are: str = UNNAMED
 
     @property
     def chosen(self) -> IntervalMethod:
@@ -84,7 +122,12 @@ class Resampling:
     @property
     def drawn_by(self) -> str:
         """What is drawn or left out."""
-        return "utterance" if self.clusters is None else self.clusters_are
+        return " x ".join(self.factors) or UTTERANCE
+
+    @property
+    def factors(self) -> dict[str, Mapping[str, str]]:
+        """Factor -> utterance -> level; empty if each utterance is a cluster."""
+        return {} if self.clusters is None else factors_of(self.clusters, self.clusters_are)
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -96,6 +139,11 @@ class Resampling:
             raise UsageError(f"confidence={self.confidence!r}: must lie between 0 and 1, as 0.95")
         if self.replicates < 1 or (self.workers is not None and self.workers < 1) or self.seed < 0:
             raise UsageError("replicates and workers must be at least 1, seed at least 0")
+        if self.draws and len(self.factors) > 1:
+            raise UsageError(
+                f"crossed factors ({', '.join(self.factors)}) need the method 'jackknife-t'; leave method= "
+                f"(--interval) out, or resample one of them: --cluster {next(iter(self.factors))}"
+            )
         fewest = self.chosen.fewest_replicates
         if self.draws and self.replicates < fewest:
             raise UsageError(f"method={self.method!r} needs at least {fewest:,} replicates; use more, or 'percentile'")
@@ -109,25 +157,95 @@ class Resampling:
 NO_CLUSTER = "name one for each, or resample utterances (clusters=None, --cluster utterance)"
 
 
+def factors_of(clusters: Grouping, name: str = UNNAMED) -> dict[str, Mapping[str, str]]:
+    """Factor -> utterance -> level, of crossed factors or of one that has this name.
+
+    >>> factors_of({"u1": "anna"}), factors_of({"speaker": {"u1": "anna"}})
+    ({'cluster': {'u1': 'anna'}}, {'speaker': {'u1': 'anna'}})
+    """
+    columns = [isinstance(one, Mapping) for one in clusters.values()]
+    if columns and all(columns):
+        return cast("dict[str, Mapping[str, str]]", dict(clusters))
+    if any(columns):
+        raise UsageError("clusters= has both clusters and factors; give {factor: {utterance: level}, ...}")
+    return {name: cast("Mapping[str, str]", clusters)}
+
+
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """What is drawn: clusters in the order of their names, and to which one each utterance belongs."""
+    """What is left out or drawn: clusters in the order of their names, and to which one each utterance belongs.
+
+    Parameters
+    ----------
+    names
+        Of the clusters.
+    unit_of
+        Utterance -> the place of its cluster.
+    factor
+        What the clusters are; empty for a product of factors.
+    alone
+        How many of the clusters are single utterances without a level, such as bona fide ones without an attack.
+    crossed
+        The other factors, and each product of several.
+    sign
+        1 if the variance over these clusters is added, -1 if it is taken off.
+    """
 
     names: tuple[str, ...]
     unit_of: Mapping[str, int]
+    factor: str = UTTERANCE
+    alone: int = 0
+    crossed: tuple[Clusters, ...] = ()
+    sign: int = 1
 
     @classmethod
-    def of(cls, utterances: Sequence[str], clusters: Mapping[str, str] | None) -> Clusters:
-        """Group utterances; the order in which they are given makes no difference."""
-        missing = [] if clusters is None else [utt for utt in utterances if utt not in clusters]
-        if missing:
-            listed = ", ".join(map(repr, missing[:20]))
-            raise DataError(f"{len(missing):,} utterances belong to no cluster: {listed}; {NO_CLUSTER}")
-        names = sorted(utterances if clusters is None else {clusters[utt] for utt in utterances})
-        if len(names) < 2:
+    def of(
+        cls,
+        utterances: Sequence[str],
+        clusters: Grouping | None,
+        clusters_are: str = UNNAMED,
+        spoofed: Callable[[], Collection[str]] | None = None,
+    ) -> Clusters:
+        """Group utterances; the order in which they are given makes no difference.
+
+        ``spoofed`` gives the utterances with any spoof. It is asked for factors other than speakers, to find out
+        whether bona fide utterances have a level.
+        """
+        if clusters is None:
+            names = sorted(utterances)
+            return cls(tuple(names), {name: i for i, name in enumerate(names)})._checked()
+        factors = factors_of(clusters, clusters_are)
+        known = set(spoofed()) if spoofed is not None and not {*factors} <= {UNNAMED, SPEAKER} else None
+        levels = {name: _levels(name, column, utterances, known) for name, column in factors.items()}
+        ways = [
+            cls._product(utterances, [levels[name] for name in some], some)
+            for size in range(1, len(factors) + 1)
+            for some in combinations(factors, size)
+        ]
+        return replace(ways[0], crossed=tuple(ways[1:]))
+
+    @classmethod
+    def _product(
+        cls, utterances: Sequence[str], levels: Sequence[tuple[list[str], Int64]], factors: Sequence[str]
+    ) -> Clusters:
+        """The clusters of utterances that share the levels of all these factors; those without one come last."""
+        has_none = np.any([column < 0 for _, column in levels], axis=0)
+        size = [len(known) for known, _ in levels]
+        together = np.ravel_multi_index(tuple(column[~has_none] for _, column in levels), size)
+        numbers, found = np.unique(together, return_inverse=True)
+        places = np.transpose(np.unravel_index(numbers, size)).tolist()
+        names = [" x ".join(known[i] for (known, _), i in zip(levels, one, strict=True)) for one in places]
+        alone = sorted(utterances[i] for i in np.flatnonzero(has_none).tolist())
+        unit_of = dict.fromkeys(utterances, 0)
+        unit_of |= zip((utterances[i] for i in np.flatnonzero(~has_none).tolist()), found.ravel().tolist(), strict=True)
+        unit_of |= {utt: len(names) + place for place, utt in enumerate(alone)}
+        factor, sign = factors[0] if len(factors) == 1 else "", 1 if len(factors) % 2 else -1
+        return cls((*names, *alone), unit_of, factor, len(alone), sign=sign)._checked()
+
+    def _checked(self) -> Clusters:
+        if self.count < 2:
             raise UsageError("a bootstrap needs at least two clusters; draw utterances (clusters=None) instead")
-        index = {name: i for i, name in enumerate(names)}
-        return cls(tuple(names), index if clusters is None else {utt: index[clusters[utt]] for utt in utterances})
+        return self
 
     @property
     def count(self) -> int:
@@ -137,6 +255,35 @@ class Clusters:
     def units_of(self, utterances: Sequence[str]) -> Int64:
         """The cluster of each utterance, as a number."""
         return np.fromiter((self.unit_of[utt] for utt in utterances), np.int64, len(utterances))
+
+
+def _levels(
+    name: str, column: Mapping[str, str], utterances: Sequence[str], spoofed: Collection[str] | None
+) -> tuple[list[str], Int64]:
+    """The levels by name, and the place of that of each utterance.
+
+    It is -1 for bona fide utterances, where the column tells that they have none.
+    """
+    values = [column.get(utt) for utt in utterances]
+    if spoofed is not None and name not in (UNNAMED, SPEAKER):
+        of_spoof = [utt in spoofed for utt in utterances]
+        theirs = {value for value, spoof in zip(values, of_spoof, strict=True) if not spoof}
+        others = {value for value, spoof in zip(values, of_spoof, strict=True) if spoof}
+        if len(theirs) == 1 and None not in others and not theirs & others:
+            return _coded(values, others)
+    missing = [utt for utt, value in zip(utterances, values, strict=True) if value is None]
+    if missing:
+        listed = ", ".join(map(repr, missing[:20]))
+        raise DataError(f"{len(missing):,} utterances belong to no {name}: {listed}; {NO_CLUSTER}")
+    return _coded(values, set(values))
+
+
+def _coded(values: Sequence[str | None], levels: Collection[str | None]) -> tuple[list[str], Int64]:
+    """Levels in the order of their names, and the place of each value among them; -1 if it is none."""
+    names = sorted(map(str, levels))
+    places = {name: place for place, name in enumerate(names)}
+    index = {level: places[str(level)] for level in levels}
+    return names, np.fromiter((index.get(one, -1) for one in values), np.int64, len(values))
 
 
 def dealt(groups: int, *classes: Flags) -> Int64:
@@ -155,6 +302,41 @@ class ClusterCounts:
     clusters: int
     with_bona_fide: int | None
     with_spoof: int | None
+    noun: str = UNNAMED
+    levels: Mapping[str, int] = field(default_factory=dict)  # of each factor
+
+    @classmethod
+    def of(
+        cls, systems: Iterable[tuple[Flags | None, Flags | None]], factor: str = UNNAMED, alone: int = 0
+    ) -> ClusterCounts:
+        """Count the clusters that have any of a class, of the system that has fewest, given the flags of each.
+
+        ``alone`` of them are utterances that have no level of the factor.
+        """
+        known = [[flags for flags in column if flags is not None] for column in zip(*systems, strict=True)]
+        counts = [min((int(np.count_nonzero(flags)) for flags in column), default=None) for column in known]
+        clusters = next(flags.size for column in known for flags in column) - alone
+        with_bona_fide, with_spoof = counts
+        return cls(clusters, with_bona_fide, with_spoof, factor if alone else UNNAMED, {factor: clusters})
+
+    @classmethod
+    def of_factors(cls, counts: Sequence[ClusterCounts]) -> ClusterCounts:
+        """Count crossed factors: of each class, the fewest clusters of any factor."""
+        if len(counts) == 1:
+            return counts[0]
+        levels = {name: count for one in counts for name, count in one.levels.items()}
+
+        def fewest(values: Iterable[int | None]) -> int | None:
+            return min((one for one in values if one is not None), default=None)
+
+        scarcest = min(counts, key=lambda one: one.fewest)
+        return cls(
+            min(levels.values()),
+            fewest(one.with_bona_fide for one in counts),
+            fewest(one.with_spoof for one in counts),
+            next(iter(scarcest.levels)),
+            levels,
+        )
 
     @property
     def fewest(self) -> int:
@@ -187,7 +369,7 @@ class ClusterCounts:
     def _scarce(self) -> str:
         named = {"": self.clusters, " with bona fide": self.with_bona_fide, " with spoof": self.with_spoof}
         name = next(name for name, count in named.items() if count == self.fewest)
-        return f"{self.fewest} clusters{name}" if self.fewest != 1 else f"1 cluster{name}"
+        return f"{self.fewest} {self.noun}{'s' * (self.fewest != 1)}{name}"
 
 
 @dataclass(frozen=True, eq=False)

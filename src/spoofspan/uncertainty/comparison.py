@@ -18,15 +18,26 @@ for other trainings as well as for other test sets (:mod:`spoofspan.uncertainty.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from spoofspan.base.errors import UsageError, nearest_name
+import numpy as np
+
+from spoofspan.base.columns import Flags
+from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_name, reason_of
 from spoofspan.base.tabular import Tabular
 from spoofspan.data.references import References
-from spoofspan.data.sides import check_systems, training_name
+from spoofspan.data.rules import rules_for
+from spoofspan.data.sides import check_references, check_systems, training_name
+from spoofspan.data.utterance_scores import VerificationScores
+from spoofspan.evaluation.breakdown import DISTANCES, LENGTHS, check_measure_of_ranges
+from spoofspan.evaluation.corpus import corpus_of
+from spoofspan.evaluation.crossed import ColumnGroups, Columns, quietly, verification_in
+from spoofspan.evaluation.plan import EvaluationOptions
+from spoofspan.evaluation.selections import kinds_in, ranges_by_kind, ranges_by_length
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import Threshold
 from spoofspan.uncertainty.clusters import Resampling
@@ -39,9 +50,18 @@ from spoofspan.uncertainty.spreads import Interval, JackknifeSpread
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-# Where p-values come from.
+    from spoofspan.evaluation.utterances import Truth
+
 # The word for whichever system has the best value.
 BEST = "best"
+# Groups of time, and what each of them is measured on.
+PARTS_IN_TIME = {
+    "kind": "each kind of spoofed ranges is measured against all bona fide time",
+    "length": "spoofed ranges of each length are measured against all bona fide time",
+    "boundary": "each row: the time farther than that from any boundary",
+}
+# How a group is measured, and on which utterances (None: all).
+Part = Callable[[], tuple[EvaluationOptions, Sequence[str] | None]]
 
 
 @dataclass(frozen=True)
@@ -124,6 +144,12 @@ class Comparison(SignedSystems, Tabular):
         return better_of(difference, self.direction)
 
     @property
+    def estimand(self) -> str:
+        """What intervals and tests generalise to, in words."""
+        found = (*(one.interval for one in self.differences), *self.intervals.values())
+        return found[0].estimand
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Reasons to look twice at intervals and p-values, each once."""
         found = (*self.intervals.values(), *(one.interval for one in self.differences))
@@ -178,6 +204,7 @@ class Comparison(SignedSystems, Tabular):
             "test": self.test,
             "against": self.against,
             "compared": self.compared,
+            "estimand": self.estimand,
             "systems": [
                 {"system": name, "value": one.estimate, "interval": one.to_dict(), **self._signed(name)}
                 for name, one in self.intervals.items()
@@ -207,7 +234,7 @@ def better_of(difference: Difference, direction: Literal["lower", "higher"]) -> 
 
 
 def compare(
-    references: References,
+    references: Truth,
     systems: Mapping[str, Trainings],
     measure: str | Measure = "range-eer",
     *,
@@ -221,12 +248,12 @@ def compare(
     Parameters
     ----------
     references
-        Of all systems.
+        Reference labels; for scores of whole utterances also a protocol, or a label by utterance.
     systems
-        Name -> scores, or proposals for event measures; of a system that was trained several times, name -> seed ->
-        either of them.
+        Name -> scores, proposals for event measures, or scores of whole utterances for measures of utterances; of a
+        system that was trained several times, name -> seed -> one of them.
     measure
-        As ``"range-eer"``.
+        As ``"range-eer"``, or ``"utterance-eer"``.
     thresholds
         Of a measure at a threshold, and only then: one for each system (a number, or a measurement that has one),
         chosen beforehand on other data.
@@ -262,7 +289,7 @@ def compare(
 
 
 def compare_measures(
-    references: References,
+    references: Truth,
     systems: Mapping[str, Trainings],
     measures: Sequence[str | Measure],
     *,
@@ -295,6 +322,204 @@ def compare_measures(
 
     """
     how, options = split_arguments(arguments)
+    return _compared(
+        references, systems, measures, options, how, thresholds, against, one_family=one_family, unpaired=unpaired
+    )
+
+
+@dataclass(frozen=True)
+class GroupedComparison(Tabular):
+    """Systems compared on each group of utterances, such as each attack.
+
+    Parameters
+    ----------
+    by
+        What the groups are.
+    measure
+        What was measured.
+    groups
+        Group -> its comparison. P-values are adjusted within each group.
+    reasons
+        Group -> why it has none.
+    about
+        Which utterances a group is measured on.
+
+    Examples
+    --------
+    See :func:`spoofspan.groups.compare_groups`.
+    """
+
+    by: str
+    measure: str
+    groups: Mapping[str, Comparison]
+    reasons: Mapping[str, str]
+    about: str
+
+    def __getitem__(self, group: str) -> Comparison:
+        return self.groups[group]
+
+    def __repr__(self) -> str:
+        return f"GroupedComparison({self.measure} by {self.by}: {len(self.groups)} groups)"
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each difference in each group."""
+        return [{self.by: name, **row} for name, one in self.groups.items() for row in one.to_rows()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON."""
+        groups = [{"group": name, **one.to_dict()} for name, one in self.groups.items()]
+        reasons = [{"group": name, "reason": text} for name, text in self.reasons.items()]
+        return {"by": self.by, "measure": self.measure, "groups": groups, "without_value": reasons}
+
+
+def compare_groups(
+    references: Truth,
+    systems: Mapping[str, Trainings],
+    column: Mapping[str, str] | Columns | str,
+    measure: str | Measure = "range-eer",
+    *,
+    name: str = "group",
+    thresholds: Mapping[str, Threshold] | None = None,
+    against: str | None = None,
+    unpaired: bool = False,
+    **arguments: Unpack[BootstrapArguments],
+) -> GroupedComparison:
+    """Compare systems on each group of utterances, or on each kind of spoofed ranges.
+
+    Parameters
+    ----------
+    references, systems, measure, thresholds, against, unpaired
+        As in :func:`spoofspan.compare`.
+    column
+        The group of each utterance (:func:`spoofspan.read_metadata`). By measures of utterances, a column that tells
+        bona fide from spoof, such as attacks, leaves every group with all bona fide utterances. Several columns by
+        their names are crossed. By measures of ranges also ``"kind"`` or ``"length"`` (each kind or length of the
+        spoofed ranges, against all bona fide time) and ``"boundary"`` (the time beyond a distance from any boundary).
+    name
+        What the groups are called, such as ``"attack"``.
+    **arguments
+        As in :func:`~spoofspan.interval`. A group takes its own trials of ``asv_scores``.
+
+    Returns
+    -------
+    GroupedComparison
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spoofspan.data.utterance_scores import UtteranceScores
+    >>> attacks = {f"u{i}": ("-", "A01", "A02")[i % 3] for i in range(90)}
+    >>> labels = {utterance: "bonafide" if attack == "-" else "spoof" for utterance, attack in attacks.items()}
+    >>> drawn = np.random.default_rng(0).normal(size=(2, 90)) + [label == "bonafide" for label in labels.values()]
+    >>> systems = {name: UtteranceScores(tuple(labels), one, "bonafide") for name, one in zip("ab", drawn)}
+    >>> list(compare_groups(labels, systems, attacks, "utterance-eer", name="attack").groups)
+    ['A01', 'A02']
+
+    """
+    how, options = split_arguments(arguments)
+    check_systems(systems)
+    wanted = Measure.parse(measure)
+    if isinstance(column, str):
+        parts, about = _parts_in_time(references, wanted, options, column), PARTS_IN_TIME[column]
+        name = column
+    else:
+        columns = _as_columns(column, name)
+        parts, about = _parts_of_utterances(references, systems, wanted, options, columns)
+        name = ",".join(columns)
+    groups: dict[str, Comparison] = {}
+    reasons: dict[str, str] = {}
+    given = {str(measure): thresholds} if thresholds is not None else {}
+    for value, part in parts.items():
+        try:
+            own, chosen = part()
+            with quietly():  # small groups are cautioned in their intervals
+                (groups[value],) = _compared(
+                    references, systems, [measure], own, how, given, against, unpaired=unpaired, utterances=chosen
+                )
+        except (UndefinedMeasureError, UsageError) as error:  # without a class, or with one cluster only
+            reasons[value] = reason_of(error)
+            if len(reasons) == len(parts):
+                raise
+    return GroupedComparison(name, str(wanted), groups, reasons, about)
+
+
+def _as_columns(column: Mapping[str, str] | Columns, name: str) -> Columns:
+    """Columns by their names; a single one has the ``name``."""
+    several = all(isinstance(one, Mapping) for one in column.values()) and bool(column)
+    return cast("Columns", column) if several else {name: cast("Mapping[str, str]", column)}
+
+
+def _parts_of_utterances(
+    references: Truth,
+    systems: Mapping[str, Trainings],
+    wanted: Measure,
+    options: EvaluationOptions,
+    columns: Columns,
+) -> tuple[dict[str, Part], str]:
+    """The groups by the values of one or several columns, and a remark on them."""
+    first: Any = next(iter(systems.values()))
+    corpus = corpus_of(references, next(iter(first.values())) if isinstance(first, Mapping) else first)
+    classes = corpus.classes()
+    utterances = list(classes)
+    labels = np.array(list(classes.values()), np.int8) if wanted.basis == "utterance" else None
+    each = [ColumnGroups.of(name, one, utterances, labels) for name, one in columns.items()]
+    real = [one.name for one in each if one.against_all is not None]
+
+    def part(place: Mapping[str, str], chosen: Flags) -> tuple[EvaluationOptions, list[str]]:
+        own = options
+        if isinstance(options.asv_scores, VerificationScores):
+            own = replace(options, asv_scores=verification_in(options.asv_scores, columns, place, real))
+        return own, [utterances[i] for i in np.flatnonzero(chosen).tolist()]
+
+    parts: dict[str, Part] = {}
+    for values in product(*(one.names for one in each)):
+        chosen = np.logical_and.reduce([one.rows_of(value) for one, value in zip(each, values, strict=True)])
+        if chosen.any():
+            parts[",".join(values)] = partial(part, dict(zip(columns, values, strict=True)), chosen)
+    name = ",".join(columns)
+    if real:
+        return parts, f"each {','.join(real)} is measured against all bona fide"
+    return parts, f"each {name} is of its own utterances alone"
+
+
+def _parts_in_time(references: Truth, wanted: Measure, options: EvaluationOptions, by: str) -> dict[str, Part]:
+    """The groups of spoofed ranges by kind or length, or of time by its distance from boundaries, as rules."""
+    if by not in PARTS_IN_TIME:
+        raise UsageError(f"no groups by {by!r}: {nearest_name(by, PARTS_IN_TIME)}; or give a column")
+    check_measure_of_ranges(str(wanted))
+    check_references(references)
+    truth = cast("References", references)
+    if by == "boundary":
+        found: dict[str, dict[str, Any]] = {f"beyond {one * 1000:g} ms": {"collar": one} for one in DISTANCES}
+    else:
+        rules, _ = rules_for("range", options.convention, options.rules)
+        chosen = ranges_by_kind(kinds_in(truth)) if by == "kind" else ranges_by_length(LENGTHS)
+        found = {
+            name: {"regions": one.signed_rules(rules, truth).regions}
+            for name, one in chosen.items()
+            if one.extent(truth)[0]
+        }
+    return {name: partial(_under, options, rules) for name, rules in found.items()}
+
+
+def _under(options: EvaluationOptions, rules: Mapping[str, Any]) -> tuple[EvaluationOptions, None]:
+    return replace(options, rules={**options.rules, **rules}), None
+
+
+def _compared(
+    references: Truth,
+    systems: Mapping[str, Trainings],
+    measures: Sequence[str | Measure],
+    options: EvaluationOptions,
+    how: Resampling,
+    thresholds: Mapping[str, Mapping[str, Threshold]] | None,
+    against: str | None,
+    *,
+    one_family: bool = False,
+    unpaired: bool = False,
+    utterances: Sequence[str] | None = None,
+) -> tuple[Comparison, ...]:
+    """Compare systems by several measures, on all or some utterances."""
     check_systems(systems)
     if len(systems) < 2:
         raise UsageError("compare at least two systems; for one, interval gives an interval")
@@ -311,6 +536,7 @@ def compare_measures(
             how,
             (thresholds or {}).get(spelled),
             unpaired=unpaired,
+            utterances=utterances,
         )
         for one, spelled in zip(wanted, map(str, measures), strict=True)
     ]

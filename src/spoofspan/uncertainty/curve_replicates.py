@@ -1,40 +1,168 @@
-"""Replicates of measures over all thresholds: the scores are sorted once, and only counted anew for each replicate.
+"""Replicates of measures over all thresholds: the scores are gathered once, and only counted anew for each replicate.
 
-- **The best of all thresholds** (minDCF, t-DCF, best F1) and **FNR at an FPR**: :class:`CurveReplicates`. Scores are in
-  groups (:class:`~spoofspan.uncertainty.gathered.Gathered`). Both errors at the edges of a group bound what can
-  be had inside of it, so only groups that may hold the best threshold are looked at. The result has the bits of the
-  measure of the re-weighted mass.
+- **EER**: :class:`EerReplicates`, of the scores near the crossing. A replicate that crosses elsewhere is computed from
+  the whole mass.
+- **The best of all thresholds** (minDCF, t-DCF, best F1) and **FNR at an FPR**: :class:`CurveReplicates`, of all
+  scores. Both errors at the edges of a group bound what can be had inside of it, so only groups that may hold the best
+  threshold are looked at.
 - **AUC**: :class:`AucReplicates`. Twice the number of pairs in the right order, a tie counting once, is a whole number.
 - **Cllr**: :class:`CostReplicates`, a ratio of sums over units; the same as the measure but for rounding.
+
+All but the last have the bits of the measure of the re-weighted mass (:mod:`spoofspan.uncertainty.gathered`).
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from math import gcd, nan
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.confusion import ConfusionMatrix, Formula, Positive
+from spoofspan.measures.crossing import Step, crossing_at
+from spoofspan.measures.eer import eer_of, equal_error_rate
+from spoofspan.measures.eer_rules import NEIGHBOUR_RULES, check_eer_rule
 from spoofspan.measures.operating_point import Totals
 from spoofspan.measures.ranking import exact_dot
-from spoofspan.uncertainty.eer_replicates import gather_all
-from spoofspan.uncertainty.gathered import TOTALS, Below, Gathered
-from spoofspan.uncertainty.replicates import SummedReplicates, all_but_one, blocks_by_unit
+from spoofspan.uncertainty.gathered import TOTALS, Gathered, Reaching, Replicate, gather_all, gather_near_crossing
+from spoofspan.uncertainty.replicates import (
+    BlocksByUtterance,
+    SummedReplicates,
+    all_but_one,
+    blocks_by_unit,
+    refuse_shards,
+)
 
+# The bracket holds the crossings of replicates up to so many standard deviations away.
+DEVIATIONS = 5.0
+# So many scores are all gathered: to look for a bracket would cost more.
+FEW_ROWS = 1 << 17
 # Ratios in doubles this close to the best are compared exactly.
 CLOSE = 1e-12
-# Given what a replicate adds up to and its weights: the amounts of bona fide and spoof that are called spoof.
-Finder = Callable[[Totals, Int64], set[tuple[int, int]]]
 # Up to so many units, the AUC is a sum over pairs of units.
 MOST_PAIRED = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Eers:
+    """The EERs of some replicates; NaN where one class is missing."""
+
+    values: Float64
+    thresholds: Float64
+    outside: int  # how many had to be computed from the whole mass
+
+
+class EerReplicates:
+    """Exact EERs of a mass under any weights of its units.
+
+    >>> import spoofspan.demo
+    >>> corpus = spoofspan.demo.load()
+    >>> mass = spoofspan.overlay(corpus.references, corpus.systems[0.02])
+    >>> replicates = EerReplicates(mass)
+    >>> once = replicates.eers(np.ones((1, replicates.units), np.int64))
+    >>> once.values.tolist() == [float(equal_error_rate(mass).value)]
+    True
+    """
+
+    def __init__(
+        self,
+        mass: ScoreMass,
+        unit_of_utterance: Int64 | None = None,
+        *,
+        units: int | None = None,
+        rule: str = "nearest",
+        deviations: float = DEVIATIONS,
+        few_rows: int = FEW_ROWS,
+    ) -> None:
+        count = len(mass.utterances)
+        self._mass = mass
+        self._rule = check_eer_rule(rule)
+        self._unit_of = np.arange(count) if unit_of_utterance is None else unit_of_utterance
+        if self._unit_of.shape != (count,):
+            raise UsageError(f"{count} utterances need as many units, not {self._unit_of.shape}")
+        self.units = int(self._unit_of.max(initial=-1)) + 1 if units is None else units
+        self._gathered: Gathered | None = None
+        if self._rule in NEIGHBOUR_RULES and all(isinstance(part, BlocksByUtterance) for part in mass.parts):
+            self._gathered = gather_near_crossing(mass, self._unit_of, self.units, deviations, few_rows)
+        if self._gathered is None:
+            refuse_shards(mass)
+
+    @property
+    def amounts(self) -> Int64 | None:
+        """What each unit has of both classes, under scores and under none; None if that was not gathered."""
+        return None if self._gathered is None else self._gathered.columns.columns[:, :TOTALS]
+
+    def eers(self, weights: Int64) -> Eers:
+        """The EERs of replicates: a row of ``weights`` for each, a whole number for each unit."""
+        if self._gathered is None:
+            return _collected((*self._whole(row), True) for row in weights)
+        return _collected(map(self._eer, self._gathered.replicates(weights)))
+
+    def values(self, weights: Int64) -> Float64:
+        """The values of :meth:`eers`."""
+        return self.eers(weights).values
+
+    def values_without_each(self) -> Float64:
+        """The value without each of the units, as a jackknife needs them."""
+        if self._gathered is None:
+            return np.array([self._whole(row)[0] for row in all_but_one(self.units)], np.float64)
+        return _collected(map(self._eer, self._gathered.without_each())).values
+
+    def _eer(self, replicate: Replicate) -> tuple[float, float, bool]:
+        """The EER of a replicate and its threshold, and whether it was computed from the whole mass."""
+        if not replicate.is_defined:
+            return nan, nan, False
+        step = self._step(replicate)
+        if step is None:
+            return *self._whole(replicate.weights), True
+        eer = eer_of(crossing_at(replicate.whole, step), self._rule)
+        return float(eer.value), eer.point.threshold, False
+
+    def _step(self, replicate: Replicate) -> Step | None:
+        """The score at which FPR >= FNR; None if the gathered scores do not show it, or not the next one."""
+        found, gathered = replicate.first(replicate.whole.crossed), self._gathered
+        if gathered is None or found.before is None or found.after is None:
+            return None
+        following = _next_score(gathered, replicate, found)
+        if following is None and sum(found.after) < replicate.whole.bona_fide + replicate.whole.spoof:
+            return None
+        score = float(gathered.distinct[int(gathered.group_ends[found.group]) + found.place])
+        here = found.after[0] - found.before[0], found.after[1] - found.before[1]
+        return Step(score, *found.before, *here, following)
+
+    def _whole(self, weights: Int64) -> tuple[float, float]:
+        """The EER from the whole mass."""
+        try:
+            eer = equal_error_rate(self._mass.reweight(weights[self._unit_of]), self._rule)
+        except UndefinedMeasureError:
+            return nan, nan
+        return float(eer.value), eer.point.threshold
+
+
+def _collected(found: Iterable[tuple[float, float, bool]]) -> Eers:
+    values, thresholds, outside = np.array(list(found), np.float64).reshape(-1, 3).T
+    return Eers(values, thresholds, int(outside.sum()))
+
+
+def _next_score(gathered: Gathered, replicate: Replicate, found: Reaching) -> float | None:
+    """The next gathered score with counted time; None if there is none."""
+    so_far, first = sum(found.after or ()), found.place + 1
+    for group in range(found.group, len(gathered.group_ends) - 1):
+        bona_fide, spoof = replicate.called(group, group + 1)
+        # what is called never falls; where it rises, a score has counted time
+        later = np.flatnonzero((bona_fide + spoof)[first:] > so_far)
+        if later.size:
+            return float(gathered.distinct[int(gathered.group_ends[group]) + first + int(later[0])])
+        first = 0
+    return None
 
 
 class CurveReplicates:
@@ -45,101 +173,37 @@ class CurveReplicates:
 
     def __init__(
         self,
-        mass: ScoreMass,
         gathered: Gathered,
         formula: Formula,
         positive: Positive = "spoof",
         limit: tuple[Literal["fpr", "fnr"], Fraction] | None = None,
     ) -> None:
-        self.units = len(gathered.columns.columns)
-        self._mass, self._gathered, self._formula, self._positive = mass, gathered, formula, positive
-        self._limit = limit
+        self.units = gathered.units
+        self._gathered, self._formula, self._positive, self._limit = gathered, formula, positive, limit
         self._sign = 1.0 if formula.direction == "higher" else -1.0
 
     def values(self, weights: Int64) -> Float64:
         """The value of each replicate; NaN where it has none."""
-        return self._values(iter(weights), self._gathered.columns.weighted(weights))
+        return np.array([self._value(one) for one in self._gathered.replicates(weights)], np.float64)
 
     def values_without_each(self) -> Float64:
         """The value without each of the units."""
-        columns = self._gathered.columns.columns
-        return self._values(all_but_one(self.units), columns.sum(axis=0) - columns)
+        return np.array([self._value(one) for one in self._gathered.without_each()], np.float64)
 
-    def _values(self, weights: Iterator[Int64], sums: npt.NDArray[Any]) -> Float64:
-        called = self._last_within if self._limit is not None else self._best
-        values = []
-        for row, whole, found in zip(weights, self._wholes(sums), called(sums), strict=True):
-            both = whole.all_bona_fide and whole.all_spoof and whole.bona_fide + whole.spoof
-            values.append(self._exact(whole, found(whole, row)) if both else nan)
-        return np.array(values, np.float64)
-
-    def _wholes(self, sums: npt.NDArray[Any]) -> Iterator[Totals]:
-        for row in sums[:, :TOTALS].tolist():
-            yield Totals(self._mass.higher, self._mass.unit, self._mass.uncovered, *row)
-
-    def _exact(self, whole: Totals, called: set[tuple[int, int]]) -> float:
+    def _value(self, replicate: Replicate) -> float:
         """The best value of those that are called spoof."""
+        called = self._called(replicate) if replicate.is_defined else set()
         if not called:
             return nan
         sign = int(self._sign)
-        exact = (self._formula.at(whole.point(0.0, *pair), self._positive) for pair in called)
+        exact = (self._formula.at(replicate.whole.point(0.0, *pair), self._positive) for pair in called)
         return float(sign * max(sign * value for value in exact))
 
-    def _edges(self, sums: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """What lies below the groups: a row for each replicate."""
-        edges = len(self._gathered.group_ends)
-        return sums[:, TOTALS : TOTALS + edges], sums[:, TOTALS + edges :]
-
-    def _best(self, sums: npt.NDArray[Any]) -> Iterator[Finder]:
-        """What is called spoof at the best thresholds of each replicate: those that doubles cannot tell apart."""
-        below_bona_fide, below_spoof = self._edges(sums)
-        totals = (sums[:, k : k + 1].astype(np.float64) for k in range(TOTALS))
-        wholes = Totals(self._mass.higher, self._mass.unit, self._mass.uncovered, *totals)  # type: ignore[arg-type]
-        # at the edges; and the fewest of bona fide called spoof with the most of spoof: inside nothing is better
-        at_edges = self._ratios(wholes, below_bona_fide, below_spoof)
-        bounds = self._ratios(wholes, below_bona_fide[:, :-1], below_spoof[:, 1:])
-        best = at_edges.max(axis=1)
-        worth_it = bounds >= (best - CLOSE * np.abs(best))[:, None]
-
-        def find(number: int, whole: Totals, weights: Int64) -> set[tuple[int, int]]:
-            below = below_bona_fide[number], below_spoof[number]
-            found = [(at_edges[number], *below)]
-            top = float(best[number])
-            groups = np.flatnonzero(worth_it[number])
-            if groups.size:  # neighbours of each other, mostly: looked at together
-                first, last = int(groups[0]), int(groups[-1])
-                bona_fide, spoof = self._gathered.called_under(weights, first, below, last + 1)
-                ratios = self._ratios(whole, bona_fide, spoof)
-                top = max(top, float(ratios.max()))
-                found.append((ratios, bona_fide, spoof))
-            pairs: set[tuple[int, int]] = set()
-            for ratios, bona_fide, spoof in found:
-                close = np.flatnonzero(ratios >= top - CLOSE * abs(top))
-                pairs.update(zip(bona_fide[close].tolist(), spoof[close].tolist(), strict=True))
-            return pairs
-
-        return (partial(find, number) for number in range(len(sums)))
-
-    def _ratios(self, whole: Totals, bona_fide: npt.NDArray[Any], spoof: npt.NDArray[Any]) -> Float64:
-        """The values in doubles, higher is better; -inf where there is none."""
-        fp, fn = whole.errors(bona_fide.astype(np.float64), spoof.astype(np.float64))  # type: ignore[arg-type]
-        unanswered = whole.uncovered == "unanswered"
-        tp = whole.all_spoof - fn - (whole.undecided_spoof if unanswered else 0)
-        tn = whole.all_bona_fide - fp - (whole.undecided_bona_fide if unanswered else 0)
-        matrix = ConfusionMatrix(tp, fp, fn, tn, 1.0 * whole.all_spoof, 1.0 * whole.all_bona_fide)
-        above, under = self._formula.terms(matrix.seen_from(self._positive))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios: Float64 = self._sign * np.asarray(above, np.float64) / np.asarray(under, np.float64)
-        ratios[np.isnan(ratios)] = -np.inf
-        return ratios
-
-    def _last_within(self, sums: npt.NDArray[Any]) -> Iterator[Finder]:
-        """What is called spoof where one rate is as high as its bound allows, and the other as low as it can be."""
-        for bona_fide, spoof in zip(*(column.tolist() for column in self._edges(sums)), strict=True):
-            yield partial(self._at_bound, (bona_fide, spoof))
-
-    def _at_bound(self, below: Below, whole: Totals, weights: Int64) -> set[tuple[int, int]]:
-        rate, bound = self._limit or ("fpr", Fraction(0))
+    def _called(self, replicate: Replicate) -> set[tuple[int, int]]:
+        """What is called spoof at the threshold, or at several that doubles cannot tell apart."""
+        if self._limit is None:
+            return self._best(replicate)
+        (rate, bound), whole = self._limit, replicate.whole
 
         def beyond(bona_fide: int, spoof: int) -> bool:
             """Whether FPR is above its bound; or, from the other end, FNR within its bound."""
@@ -148,21 +212,39 @@ class CurveReplicates:
                 return false_positive * bound.denominator > bound.numerator * whole.all_bona_fide
             return false_negative * bound.denominator <= bound.numerator * whole.all_spoof
 
-        edges = range(len(below[0]))
-        edge = bisect_left(edges, True, key=lambda g: beyond(below[0][g], below[1][g]))
-        if edge in (0, len(edges)):
-            # at once: no threshold has so low an FPR, or the lowest has so low an FNR; never: the other way round
-            if (edge == 0) == (rate == "fpr"):
-                return set()
-            last = edge - 1 if edge else 0
-            return {(below[0][last], below[1][last])}
-        inside = self._gathered.called_under(weights, edge - 1, below)
-        place = bisect_left(range(len(inside[0])), True, key=lambda k: beyond(int(inside[0][k]), int(inside[1][k])))
-        if rate == "fnr":
-            return {(int(inside[0][place]), int(inside[1][place]))}
-        if not place:
-            return {(below[0][edge - 1], below[1][edge - 1])}
-        return {(int(inside[0][place - 1]), int(inside[1][place - 1]))}
+        # one rate is as high as its bound allows, and the other as low as it can be
+        found = replicate.first(beyond)
+        pair = found.before if rate == "fpr" else found.after
+        return set() if pair is None else {pair}
+
+    def _best(self, replicate: Replicate) -> set[tuple[int, int]]:
+        """What is called spoof at the best thresholds: those that doubles cannot tell apart."""
+        edges, whole = [np.array(column) for column in replicate.below], replicate.whole
+        # at the edges; and the fewest of bona fide called spoof with the most of spoof: inside nothing is better
+        at_edges, bounds = self._ratios(whole, *edges), self._ratios(whole, edges[0][:-1], edges[1][1:])
+        top = float(at_edges.max())
+        found = [(at_edges, *edges)]
+        groups = np.flatnonzero(bounds >= top - CLOSE * abs(top))
+        if groups.size:  # neighbours of each other, mostly: looked at together
+            called = replicate.called(int(groups[0]), int(groups[-1]) + 1)
+            found.append((self._ratios(whole, *called), *called))
+            top = max(top, float(found[-1][0].max()))
+        pairs: set[tuple[int, int]] = set()
+        for ratios, bona_fide, spoof in found:
+            close = np.flatnonzero(ratios >= top - CLOSE * abs(top))
+            pairs.update(zip(bona_fide[close].tolist(), spoof[close].tolist(), strict=True))
+        return pairs
+
+    def _ratios(self, whole: Totals, bona_fide: npt.NDArray[Any], spoof: npt.NDArray[Any]) -> Float64:
+        """The values in doubles, higher is better; -inf where there is none."""
+        amounts = whole.bona_fide, whole.spoof, whole.undecided_bona_fide, whole.undecided_spoof
+        doubles: Any = Totals(whole.higher, whole.unit, whole.uncovered, *map(float, amounts))  # type: ignore[arg-type]
+        called = doubles.point(None, bona_fide.astype(np.float64), spoof.astype(np.float64))
+        above, under = self._formula.terms(ConfusionMatrix.of(called, self._positive))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios: Float64 = self._sign * np.asarray(above, np.float64) / np.asarray(under, np.float64)
+        ratios[np.isnan(ratios)] = -np.inf
+        return ratios
 
 
 def curve_replicates(
@@ -175,14 +257,14 @@ def curve_replicates(
 ) -> CurveReplicates | None:
     """Gather all scores; None if sums could overflow."""
     gathered = gather_all(mass, unit_of, units, many_groups=limit is None)
-    return None if gathered is None else CurveReplicates(mass, gathered, formula, positive, limit)
+    return None if gathered is None else CurveReplicates(gathered, formula, positive, limit)
 
 
 class AucReplicates:
     """The AUC under any weights of the units."""
 
     def __init__(self, mass: ScoreMass, gathered: Gathered) -> None:
-        self.units = len(gathered.columns.columns)
+        self.units = gathered.units
         self._unit = gathered.unit
         amounts = gathered.bona_fide, gathered.spoof, gathered.columns.columns[:, 2:4]
         # in units of their common divisor the amounts are small, and products of them fit into int64

@@ -8,10 +8,10 @@ made of scores, their threshold stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from typing import cast
 
@@ -21,11 +21,6 @@ from spoofspan.base.columns import Flags, positions
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.progress import progress
 from spoofspan.base.times import Int64
-from spoofspan.data.proposals import Proposals
-from spoofspan.data.references import References
-from spoofspan.data.scores import Scores
-from spoofspan.evaluation.corpus import CorpusInMemory
-from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.measures.events.event_scores import EventCorpus
 from spoofspan.measures.events.spoof_ranges import spoof_ranges
 from spoofspan.measures.events.tallies import EventTally
@@ -47,12 +42,19 @@ class MeasuredEvents:
     corpora: Iterable[EventCorpus]  # the corpus, or its shards; gone through more than once
     value: float
     signer: Signer | None = None
+    shared: Mapping[str, str] = field(default_factory=dict)  # what numbers must have in common to be compared
     stored: Callable[[list[EventTally]], list[EventTally]] = list  # where tallies of shards are kept
 
     @property
     def utterances(self) -> Sequence[str]:
         """What it was measured on."""
         return self._events[0]
+
+    @property
+    def spoofed(self) -> Collection[str]:
+        """The utterances with any event."""
+        utterances, flags = self._events
+        return {utterances[i] for i in np.flatnonzero(flags).tolist()}
 
     @cached_property
     def _events(self) -> tuple[tuple[str, ...], Flags]:
@@ -133,22 +135,3 @@ def _units_of_files(corpus: EventCorpus, units: Int64) -> Int64:
     """The unit of each file of proposals; none (-1) has one that the references lack, which is false in any case."""
     place = positions(corpus.proposals.utterances, corpus.references.utterances)
     return np.where(place >= 0, units[place], -1)
-
-
-def measured_events(
-    references: References,
-    system: Scores | Proposals,
-    measure: Measure,
-    options: EvaluationOptions,
-    threshold: float | None,
-) -> tuple[MeasuredEvents, Mapping[str, str]]:
-    """Take an event measure once; besides, the rules that numbers must share to be compared."""
-    alone = replace(options, threshold=threshold, resampling=None)
-    events = CorpusInMemory(references, system).events(alone)
-    found = events.measured(measure)
-    prepared = events.prepared_for(measure)
-    signer = partial(events.sign, measure)
-    return MeasuredEvents(measure, [prepared.corpus], found.value, signer), {
-        "value": prepared.about.how,
-        **prepared.about.rules.spelled("range"),
-    }

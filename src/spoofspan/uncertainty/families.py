@@ -11,28 +11,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, isnan
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64
 from spoofspan.data.proposals import Proposals
-from spoofspan.data.references import References
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
 from spoofspan.data.sides import training_name
+from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import Threshold, check_threshold
 from spoofspan.uncertainty.clusters import Resampling
+from spoofspan.uncertainty.jackknife import positive_semidefinite
 from spoofspan.uncertainty.max_t import adjusted_p_values
-from spoofspan.uncertainty.measured_system import Measured, measured_systems
+from spoofspan.uncertainty.measured_system import Measured, System, measured_systems
 from spoofspan.uncertainty.seeds import components_of, joint_interval, mean_of_rows, refuse_draws, seed_cautions
 from spoofspan.uncertainty.spreads import Interval, Spread, spread_of
 from spoofspan.uncertainty.variance_components import VarianceComponents
 
-# What a system said, scores or proposals, or what each of its trainings did by name.
-Trainings: TypeAlias = "Scores | Proposals | Mapping[str, Scores] | Mapping[str, Proposals]"
+if TYPE_CHECKING:
+    from spoofspan.evaluation.utterances import Truth
+
+# What a system said (scores, proposals, scores of whole utterances), or what each of its trainings did by name.
+Trainings: TypeAlias = "System | Mapping[str, Scores] | Mapping[str, Proposals] | Mapping[str, UtteranceScores]"
 # Replicates are raised to at most so many where fewer cannot decide.
 MOST_REPLICATES = 20_000
 Pair: TypeAlias = tuple[int, int]
@@ -51,7 +55,7 @@ class Task:
     @classmethod
     def of(
         cls,
-        references: References,
+        truth: Truth,
         systems: Mapping[str, Trainings],
         measure: Measure,
         options: EvaluationOptions,
@@ -59,22 +63,23 @@ class Task:
         thresholds: Mapping[str, Threshold] | None,
         *,
         unpaired: bool = False,
+        utterances: Sequence[str] | None = None,
     ) -> Task:
-        """Measure every training of every system."""
+        """Measure every training of every system, on all or some utterances."""
         if unpaired:
             if how.draws:
                 raise UsageError("unpaired systems need the method 'jackknife-t'; leave method= (--interval) out")
             options = replace(options, rules={**options.rules, "partial": True})  # each on the utterances it has
         seeds = {name: list(one) if isinstance(one, Mapping) else [] for name, one in systems.items()}
         refuse_draws(how.draws and any(seeds.values()))
-        scores: dict[str, Scores | Proposals] = {}
+        scores: dict[str, System] = {}
         rows: dict[str, list[int]] = {}
         for name, one in systems.items():
             trained = {training_name(name, s): one[s] for s in one} if isinstance(one, Mapping) else {name: one}
             rows[name] = list(range(len(scores), len(scores) + len(trained)))
             scores |= trained
         fixed = _fixed_thresholds(measure, scores, rows, thresholds)
-        measured = measured_systems(references, scores, measure, options, fixed, unpaired=unpaired)
+        measured = measured_systems(truth, scores, measure, options, fixed, unpaired=unpaired, utterances=utterances)
         return cls(measure, measured, rows, seeds, spread_of(measured, how))
 
     def with_replicates(self, replicates: int) -> Task:
@@ -112,7 +117,8 @@ class Task:
             for name in trained
             if several and not self.seeds[name]
         ]
-        return replace(found, warnings=(*found.warnings, *seed_cautions(trained), *alone)), p_value
+        cautions = (*found.warnings, *seed_cautions(trained), *alone)
+        return replace(found, seeds="other" if several else "", warnings=cautions), p_value
 
     def movements(self) -> Float64:
         """How the systems' values move together: a row for each, whose products are covariances."""
@@ -162,6 +168,7 @@ def _adjusted(
     tasks: Sequence[Task], pairs: Sequence[Pair], tested: Sequence[Sequence[tuple[Interval, float]]]
 ) -> list[float]:
     moved = [task.movements() for task in tasks]
+    signed = [(rows, task.spread.signs) for rows, task in zip(moved, tasks, strict=True)]
     parts = [one for task in tasks for one in task.components.values()]
     trained = [0.0 if one is None else sum(term.variance for term in one.terms) for one in parts]
     size = len(tasks[0].rows)
@@ -173,8 +180,9 @@ def _adjusted(
     middle = float(np.median(known)) if known else float("inf")
     # measures that left out clusters in other groups are treated as if they did not move together
     covariance = np.diag(trained) + np.block(
-        [[a @ b.T if a.shape[1] == b.shape[1] else np.zeros((len(a), len(b))) for b in moved] for a in moved]
+        [[a * s @ b.T if a.shape[1] == b.shape[1] else np.zeros((len(a), len(b))) for b in moved] for a, s in signed]
     )
+    covariance = positive_semidefinite(covariance)  # that of crossed factors need not be
     return adjusted_p_values([p for _, p in found], places, covariance, middle, tasks[0].spread.how.seed)
 
 
@@ -192,7 +200,7 @@ def _replicates_needed(
 
 def _fixed_thresholds(
     measure: Measure,
-    scores: Mapping[str, Scores | Proposals],
+    scores: Mapping[str, System],
     rows: Mapping[str, list[int]],
     thresholds: Mapping[str, Threshold] | None,
 ) -> dict[str, float]:

@@ -12,17 +12,16 @@ from itertools import combinations
 
 import numpy as np
 
-from spoofspan.uncertainty.clusters import Clusters, Resampling
+from spoofspan.uncertainty.clusters import Resampling
 from spoofspan.uncertainty.comparison import Difference
-from spoofspan.uncertainty.jackknife import Jackknife
+from spoofspan.uncertainty.jackknife import positive_semidefinite
 from spoofspan.uncertainty.max_t import adjusted_p_values
-from spoofspan.uncertainty.measured_system import MeasuredSystem
-from spoofspan.uncertainty.scales import is_share
+from spoofspan.uncertainty.measured_system import Measured, clusters_of, leave_out
 from spoofspan.uncertainty.spreads import JackknifeSpread
 
 
 def group_differences(
-    groups: Mapping[str, MeasuredSystem], utterances: Sequence[str], how: Resampling
+    groups: Mapping[str, Measured], utterances: Sequence[str], how: Resampling
 ) -> tuple[Difference, ...]:
     """The difference of every two groups, first - second, with p-values for all of them together.
 
@@ -30,9 +29,9 @@ def group_differences(
     """
     if how.draws or len(groups) < 2:
         return ()
-    clusters = Clusters.of(utterances, how.clusters)
+    clusters = clusters_of(groups.values(), how, utterances)
     names = list(groups)
-    left_out = [group.left_out(clusters) for group in groups.values()]
+    left_out = [leave_out(group, clusters) for group in groups.values()]
     values = np.array([group.value for group in groups.values()])
     some = next(iter(groups.values()))
     pairs = list(combinations(range(len(names)), 2))
@@ -41,9 +40,8 @@ def group_differences(
         return JackknifeSpread.from_left_out(some.measure, how, values[list(chosen)], [left_out[i] for i in chosen])
 
     found = [spread(pair).difference(0, 1) for pair in pairs]
-    whole = Jackknife.from_left_out(values.tolist(), left_out, shares=is_share(some.measure))
     degrees = [one.degrees_of_freedom for one, p in found if one.degrees_of_freedom is not None and not np.isnan(p)]
-    covariance = np.nan_to_num(whole.covariance)
+    covariance = positive_semidefinite(np.nan_to_num(spread(range(len(names))).jackknife.covariance))
     middle = float(np.median(degrees)) if degrees else float("inf")
     adjusted = adjusted_p_values([p for _, p in found], pairs, covariance, middle, how.seed)
     return tuple(

@@ -15,24 +15,24 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from spoofspan.data.references import References
-from spoofspan.data.scores import Scores
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import Threshold
-from spoofspan.uncertainty.clusters import Clusters, Resampling
-from spoofspan.uncertainty.left_out import count_classes, sums_by_unit
-from spoofspan.uncertainty.measured_system import BootstrapArguments, Measured, measured_system, split_arguments
+from spoofspan.uncertainty.clusters import ClusterCounts, Clusters, Resampling
+from spoofspan.uncertainty.left_out import class_flags, sums_by_unit
+from spoofspan.uncertainty.measured_system import BootstrapArguments, Measured, System, measured_system, split_arguments
 from spoofspan.uncertainty.replicates import MeasuredReplicates
 from spoofspan.uncertainty.spreads import Interval, JackknifeSpread, PercentileSpread, spread_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from spoofspan.evaluation.utterances import Truth
+
 
 def interval(
-    references: References,
-    scores: Scores,
+    references: Truth,
+    scores: System,
     measure: str | Measure = "range-eer",
     *,
     threshold: Threshold | None = None,
@@ -43,14 +43,16 @@ def interval(
     Parameters
     ----------
     references, scores
-        What is measured.
+        What is measured: scores in time, proposals, or scores of whole utterances, which may have a protocol or a label
+        by utterance instead of references.
     measure
-        As ``"range-eer"`` or ``"point-f1@20ms"``.
+        As ``"range-eer"``, ``"point-f1@20ms"`` or ``"utterance-eer"``.
     threshold
         Of a measure at a threshold.
     **arguments
         Those of :class:`~spoofspan.Resampling` (``clusters``, ``confidence``, ``method``, ``replicates``, ``seed``,
-        ``workers``), ``convention``, ``eer_rule``, ``scores_are``, and every rule of :class:`~spoofspan.Rules`.
+        ``workers``), ``convention``, ``eer_rule``, ``scores_are``, ``asv_scores``, ``asv_rates``,
+        and every rule of :class:`~spoofspan.Rules`.
 
     Returns
     -------
@@ -100,5 +102,5 @@ def bootstrap_of(
     units = drawn.units_of(mass.utterances)
     engine = MeasuredReplicates(mass, units, drawn.count, function)
     name, estimates = getattr(function, "__name__", "value"), np.array([float(function(mass))])
-    counts = count_classes([sums_by_unit(mass, units, drawn.count, None)])
+    counts = ClusterCounts.of([class_flags(sums_by_unit(mass, units, drawn.count, None))])
     return cast("type[PercentileSpread]", how.chosen.spread).drawn(name, "raw", counts, estimates, [engine], how).one(0)

@@ -20,6 +20,10 @@ system seems better, and too surely. On the scale of logits the two hardly go to
 the larger of two standard errors: that of the values as they are, and that of their logits, multiplied by the slope
 between both values. With values that are alike, both are the same.
 
+**Crossed factors.** The variance over speakers and attacks is that over speakers, plus that over attacks, less that
+over their pairs (:mod:`~spoofspan.uncertainty.clusters`). Where noise makes the sum 0 or less, it is the largest of the
+parts. Its degrees of freedom are the smallest number of levels of a factor, less one.
+
 With few clusters of a class there is a caution, with fewer than three neither interval nor p-value
 (:class:`~spoofspan.uncertainty.clusters.ClusterCounts`).
 
@@ -33,19 +37,78 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isclose, isnan, nan, sqrt
-from typing import TYPE_CHECKING
+from math import exp, isclose, isnan, log, nan, sqrt
 
 import numpy as np
 
 from spoofspan.base.times import Float64
+from spoofspan.measures.kind import Scale
+from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import ClusterCounts, Clusters
-from spoofspan.uncertainty.left_out import LeftOut
-from spoofspan.uncertainty.scales import is_share, stretches
+from spoofspan.uncertainty.left_out import LeftOut, count_left_out
+from spoofspan.uncertainty.measured_system import Measured, leave_out
 from spoofspan.uncertainty.student import quantile, two_sided_p
 
-if TYPE_CHECKING:
-    from spoofspan.uncertainty.measured_system import Measured
+# Values that are so far apart need no more, and few errors would make the logit of a rate useless.
+MOST_STRETCH = 3.0
+# exp of more overflows.
+MOST_EXPONENT = 700.0
+
+
+def bounds(found: Estimate, scale: Scale, confidence: float) -> tuple[float, float]:
+    """Both ends of a t interval on a scale; as they are where a value lies at the end of its scale.
+
+    >>> from spoofspan.uncertainty.jackknife import Estimate
+    >>> low, high = bounds(Estimate(0.1, 0.02, 30), "logit", 0.95)
+    >>> round(low, 4), round(high, 4)
+    (0.0659, 0.1489)
+    """
+    value, reach = found.value, found.reach(confidence)
+    if scale == "logit" and 0 < value < 1:
+        odds = value / (1 - value)
+        factor = exp(min(reach / (value * (1 - value)), MOST_EXPONENT))
+        return odds / (odds + factor), odds * factor / (1 + odds * factor)
+    if scale == "log" and value > 0:
+        factor = exp(min(reach / value, MOST_EXPONENT))
+        return value / factor, value * factor
+    low, high = value - reach, value + reach
+    if scale == "raw":
+        return low, high
+    return max(low, 0.0), min(high, 1.0) if scale == "logit" else high
+
+
+def stretches(first: float, second: float) -> tuple[float, float]:
+    """How much steeper logits are at each of two shares than between them on average, at most 3; 1 at 0 and 1.
+
+    >>> [round(one, 3) for one in stretches(0.2, 0.1)]
+    [0.771, 1.37]
+    """
+    if first == second or not all(0 < value < 1 for value in (first, second)):
+        return 1.0, 1.0
+    chord = (log(first / (1 - first)) - log(second / (1 - second))) / (first - second)
+    at_first, at_second = (min(1 / (value * (1 - value) * chord), MOST_STRETCH) for value in (first, second))
+    return at_first, at_second
+
+
+def positive_semidefinite(covariance: Float64) -> Float64:
+    """The nearest covariance that has no negative variance; one that has none, or has NaN, stays as it is.
+
+    >>> positive_semidefinite(np.array([[1.0, 2.0], [2.0, 1.0]]))
+    array([[1.5, 1.5],
+           [1.5, 1.5]])
+    """
+    if np.isnan(covariance).any():
+        return covariance
+    values, vectors = np.linalg.eigh(covariance)
+    if values.size == 0 or values[0] >= -1e-9 * abs(values[-1]):
+        return covariance
+    nearest: Float64 = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    return nearest
+
+
+def is_share(measure: Measure) -> bool:
+    """Whether a measure is a rate or a share, and no cost."""
+    return measure.kind.scale == "logit" and measure.kind.percent
 
 
 @dataclass(frozen=True)
@@ -79,7 +142,8 @@ class Jackknife:
     values
         The value of each system with all clusters.
     without
-        A row for each cluster, a column for each system: the value without it.
+        A row for each cluster, a column for each system: the value without it. With crossed factors, the rows of
+        each factor and of each product of several follow each other.
     counts
         How many clusters there are, by class.
     shares
@@ -90,35 +154,45 @@ class Jackknife:
     without: Float64
     counts: ClusterCounts
     shares: bool = False
+    ways: tuple[tuple[int, int], ...] = ()  # of each factor and product: its sign and its rows; (): one, of all rows
 
     @classmethod
     def of(cls, systems: Sequence[Measured], clusters: Clusters) -> Jackknife:
         """Leave out each cluster of systems that were measured by one measure on the same utterances."""
-        left_out = [one.left_out(clusters) for one in systems]
+        left_out = [leave_out(one, clusters) for one in systems]
         return cls.from_left_out([one.value for one in systems], left_out, shares=is_share(systems[0].measure))
 
     @classmethod
     def from_left_out(cls, values: Sequence[float], systems: Sequence[LeftOut], *, shares: bool) -> Jackknife:
         """Put together what was left out of each system."""
-        without = np.stack([one.without for one in systems], axis=1)
-        return cls(np.array(values, np.float64), without, counts_of(systems), shares)
+        without = np.stack([np.concatenate([way.without for way in one.ways]) for one in systems], axis=1)
+        ways = tuple((way.sign, way.without.size) for way in systems[0].ways)
+        return cls(np.array(values, np.float64), without, count_left_out(systems), shares, ways)
 
-    @property
-    def left_out(self) -> int:
-        """How many times something was left out: a cluster, or a group of them."""
-        return len(self.without)
+    @cached_property
+    def _parts(self) -> list[tuple[int, int, slice]]:
+        """Of each factor and product: its sign, how many times something was left out, and its rows."""
+        ways = self.ways or ((1, len(self.without)),)
+        ends = np.cumsum([rows for _, rows in ways]).tolist()
+        return [(sign, rows, slice(end - rows, end)) for (sign, rows), end in zip(ways, ends, strict=True)]
+
+    @cached_property
+    def row_weights(self) -> Float64:
+        """What the square of each deviation counts in a variance: (n - 1) / n, negative where it is taken off."""
+        return np.concatenate([np.full(rows, sign * (rows - 1) / rows) for sign, rows, _ in self._parts])
 
     @cached_property
     def deviations(self) -> Float64:
-        """How far each value without a cluster is from their mean: a row for each cluster."""
-        deviations: Float64 = self.without - self.without.mean(axis=0)
-        return deviations
+        """How far each value without a cluster is from the mean of its factor: a row for each cluster."""
+        blocks = [self.without[rows] for *_, rows in self._parts]
+        return np.concatenate([block - block.mean(axis=0) for block in blocks])
 
     @cached_property
     def covariance(self) -> Float64:
         """The covariance of the systems' values from one test set to the next."""
-        covariance: Float64 = (self.left_out - 1) / self.left_out * (self.deviations.T @ self.deviations)
-        return covariance
+        blocks = [(sign, count, self.deviations[rows]) for sign, count, rows in self._parts]
+        covariance: Float64 = sum(sign * (count - 1) / count * (block.T @ block) for sign, count, block in blocks)
+        return covariance if len(blocks) == 1 else positive_semidefinite(covariance)
 
     def estimate(self, contrast: Sequence[float] | Float64) -> Estimate:
         """A sum of systems with weights, its standard error and degrees of freedom; NaN where it is refused."""
@@ -131,8 +205,11 @@ class Jackknife:
 
     def _estimate(self, value: float, weights: Float64) -> Estimate:
         squares = (self.deviations @ weights) ** 2
-        error = sqrt((self.left_out - 1) / self.left_out * float(squares.sum()))
-        return Estimate(value, error, self._degrees_of_freedom(squares))
+        parts = [(sign, (count - 1) / count * float(squares[rows].sum())) for sign, count, rows in self._parts]
+        variance = sum(sign * part for sign, part in parts)
+        if variance <= 0:
+            variance = max(part for _, part in parts)
+        return Estimate(value, sqrt(variance), self._degrees_of_freedom(squares))
 
     def _of_logits(self, weights: Float64) -> Float64:
         """The weights of a difference if the slope of logits at each side counts, instead of that between both."""
@@ -145,6 +222,8 @@ class Jackknife:
 
     def _degrees_of_freedom(self, squares: Float64) -> float:
         most = float(self.counts.fewest - 1)
+        if len(self._parts) > 1:
+            return most
         spread = float(((squares - squares.mean()) ** 2).sum()) * squares.size / (squares.size - 1)
         if not spread:
             return most
@@ -156,11 +235,3 @@ class Jackknife:
         if self.counts.refusal is None and np.isnan(self.without).any():
             return "without one of the clusters the measure has no value, so there is no interval and no p-value"
         return self.counts.refusal
-
-
-def counts_of(systems: Sequence[LeftOut]) -> ClusterCounts:
-    """How many clusters have any of a class, of the system that has fewest."""
-    flags = [one.bona_fide for one in systems], [one.spoof for one in systems]
-    counts = [[int(np.count_nonzero(one)) for one in column if one is not None] for column in flags]
-    bona_fide, spoof = (min(column) if column else None for column in counts)
-    return ClusterCounts(systems[0].clusters, bona_fide, spoof)

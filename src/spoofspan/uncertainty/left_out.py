@@ -39,9 +39,9 @@ from spoofspan.measures.confusion import ConfusionMatrix, Formula
 from spoofspan.measures.kind import Kept, RatioKind
 from spoofspan.measures.measure_settings import MeasureSettings
 from spoofspan.measures.operating_point import OperatingPoint, Totals, called_spoof, point_at, totals
-from spoofspan.uncertainty.clusters import ClusterCounts
+from spoofspan.uncertainty.clusters import UNNAMED, ClusterCounts
+from spoofspan.uncertainty.gathered import sampled_scores
 from spoofspan.uncertainty.replicates import confusions_by_unit
-from spoofspan.uncertainty.score_sample import sampled_scores
 
 # A chord of the curve reaches so many standard errors to either side.
 CHORD = 2.0
@@ -67,6 +67,8 @@ class LeftOut:
         Reasons to look twice: few clusters have errors.
     optimism
         What is to be added to the value, because its threshold is the best one of this very corpus.
+    factor, alone, sign, crossed
+        Those of the :class:`~spoofspan.uncertainty.clusters.Clusters` that were left out.
     """
 
     without: Float64
@@ -75,11 +77,27 @@ class LeftOut:
     worst: Callable[[float, float], float] | None = None
     cautions: tuple[str, ...] = ()
     optimism: float = 0.0
+    factor: str = UNNAMED
+    alone: int = 0
+    sign: int = 1
+    crossed: tuple[LeftOut, ...] = ()
 
     @property
-    def clusters(self) -> int:
-        """How many clusters there are."""
-        return next(flags.size for flags in (self.bona_fide, self.spoof) if flags is not None)
+    def ways(self) -> tuple[LeftOut, ...]:
+        """All that was left out in turn: the levels of each factor, and of each product of several."""
+        return self, *self.crossed
+
+    @property
+    def flags(self) -> tuple[Flags | None, Flags | None]:
+        """Which clusters have any bona fide, and which any spoof."""
+        return self.bona_fide, self.spoof
+
+
+def count_left_out(systems: Sequence[LeftOut]) -> ClusterCounts:
+    """How many clusters systems on the same clusters have, by class."""
+    factors = [ways for ways in zip(*(one.ways for one in systems), strict=True) if ways[0].factor]
+    counts = [ClusterCounts.of((one.flags for one in ways), ways[0].factor, ways[0].alone) for ways in factors]
+    return ClusterCounts.of_factors(counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +113,7 @@ class Confusions:
 
     @classmethod
     def of(cls, sums: npt.NDArray[Any], uncovered: str) -> Confusions:
-        """From sums as :func:`~spoofspan.uncertainty.replicates.confusions` makes them."""
+        """From sums as :meth:`.UtteranceBlock.confusions` makes them."""
         bona_fide, spoof, undecided_bona_fide, undecided_spoof, called_bona_fide, called_spoof = sums.T
         whole = Totals("bonafide", "", uncovered, bona_fide, spoof, undecided_bona_fide, undecided_spoof)
         none = np.zeros_like(bona_fide)
@@ -139,13 +157,6 @@ def sums_by_unit(mass: ScoreMass, unit_of: Int64, units: int, point: OperatingPo
 def class_flags(sums: Int64) -> tuple[Flags, Flags]:
     """Which units have any bona fide, and any spoof."""
     return sums[:, 0] + sums[:, 2] > 0, sums[:, 1] + sums[:, 3] > 0
-
-
-def count_classes(systems: Sequence[Int64]) -> ClusterCounts:
-    """How many clusters have any of a class, of the system that has fewest, given the sums of each by unit."""
-    flags = zip(*map(class_flags, systems), strict=True)
-    bona_fide, spoof = (min(int(np.count_nonzero(one)) for one in column) for column in flags)
-    return ClusterCounts(len(systems[0]), bona_fide, spoof)
 
 
 def left_out_at(

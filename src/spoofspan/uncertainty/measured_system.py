@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial, singledispatch
 from math import isnan
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 
+from spoofspan.base.columns import Flags
 from spoofspan.base.errors import SpoofspanWarning, UsageError, nearest_name
 from spoofspan.base.times import Float64, Int64
-from spoofspan.data.references import References
-from spoofspan.data.rules import RULES, RuleArguments
-from spoofspan.data.scores import DECISION_THRESHOLD, Scores
-from spoofspan.data.sides import check_sides, check_systems
-from spoofspan.evaluation.plan import EvaluationOptions, Plan, no_point
-from spoofspan.evaluation.signature import Inputs, Signature
+from spoofspan.data.proposals import Proposals
+from spoofspan.data.rules import RULES
+from spoofspan.data.scores import Scores
+from spoofspan.data.sides import of_whole_utterances
+from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.evaluation.corpus import Corpus, corpus_of
+from spoofspan.evaluation.plan import EvaluationOptions, MeasuringArguments, Plan, no_point
+from spoofspan.evaluation.signature import Signature
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.confusion import Formula
 from spoofspan.measures.kind import BestKind, EerKind, Kind, PairKind, RatioKind, ScoreCostKind, StatedKind, Value
 from spoofspan.measures.measure import Measure
-from spoofspan.measures.measure_settings import ScoresAre
 from spoofspan.measures.operating_point import OperatingPoint, Threshold
-from spoofspan.uncertainty.clusters import Clusters, Resampling, dealt
-from spoofspan.uncertainty.curve_replicates import AucReplicates, CostReplicates, curve_replicates
-from spoofspan.uncertainty.eer_replicates import EerReplicates, gather_all
+from spoofspan.uncertainty.clusters import Clusters, Grouping, Resampling, dealt
+from spoofspan.uncertainty.curve_replicates import AucReplicates, CostReplicates, EerReplicates, curve_replicates
+from spoofspan.uncertainty.gathered import gather_all
 from spoofspan.uncertainty.left_out import LeftOut, class_flags, left_out_at, sums_by_unit
 from spoofspan.uncertainty.methods import Method
 from spoofspan.uncertainty.optimism import halves, optimism
@@ -38,17 +40,17 @@ from spoofspan.uncertainty.replicates import (
     MeanReplicates,
     MeasuredReplicates,
     Replicates,
-    mean_of,
 )
 
 if TYPE_CHECKING:
-    from spoofspan.data.proposals import Proposals
+    from spoofspan.evaluation.utterances import Truth
 
 Signer = Callable[[], Signature]
 # Of measures without a fast way, more clusters than this are left out in groups.
 MOST_LEFT_OUT, GROUPS_LEFT_OUT = 2000, 1000
 # Of the evaluation; the last three say how proposals are made for event measures.
-OPTIONS = ("convention", "eer_rule", "scores_are", "smoothing", "min_duration", "merge_gap")
+OPTIONS = ("convention", "eer_rule", "scores_are", "asv_scores", "asv_rates", "smoothing", "min_duration", "merge_gap")
+System: TypeAlias = "Scores | Proposals | UtteranceScores"  # what one training of a system said
 
 
 class Measured(Protocol):
@@ -70,8 +72,16 @@ class Measured(Protocol):
     def signer(self) -> Signer | None:
         """What signs the value."""
 
+    @property
+    def shared(self) -> Mapping[str, str]:
+        """What numbers must have in common to be compared."""
+
+    @property
+    def spoofed(self) -> Collection[str]:
+        """The utterances with any spoof."""
+
     def left_out(self, clusters: Clusters) -> LeftOut:
-        """The value without each cluster in turn."""
+        """The value without each cluster of one factor in turn."""
 
     def replicates(self, clusters: Clusters) -> Replicates:
         """The fastest exact way to measure draws of clusters."""
@@ -80,35 +90,46 @@ class Measured(Protocol):
         """What each cluster has of both classes."""
 
 
-class BootstrapArguments(RuleArguments, total=False):
+def leave_out(system: Measured, clusters: Clusters) -> LeftOut:
+    """The value without each cluster in turn, and without each level of the factors that are crossed with them."""
+    found = replace(system.left_out(clusters), factor=clusters.factor, alone=clusters.alone, sign=clusters.sign)
+    others = tuple(leave_out(system, one) for one in clusters.crossed)
+    cautions = dict.fromkeys(text for one in (found, *others) if one.factor for text in one.cautions)
+    return replace(found, crossed=others, cautions=tuple(cautions))
+
+
+def clusters_of(systems: Iterable[Measured], how: Resampling, utterances: Sequence[str] | None = None) -> Clusters:
+    """The clusters of several systems; without ``utterances``, of all that they were measured on.
+
+    Systems on different utterances have the clusters of all. One that a system lacks leaves its value as it is.
+    """
+    some = list(systems)
+    if utterances is None:
+        utterances = list(dict.fromkeys(utt for one in some for utt in one.utterances))
+    return Clusters.of(utterances, how.clusters, how.clusters_are, lambda: {utt for one in some for utt in one.spoofed})
+
+
+class BootstrapArguments(MeasuringArguments, total=False):
     """How replicates are drawn, how a system is measured, and every rule, as keyword arguments."""
 
-    clusters: Mapping[str, str] | None
+    clusters: Grouping | None
     replicates: int
     confidence: float
     method: Method
     seed: int
     workers: int | None
     clusters_are: str
-    convention: str
-    eer_rule: str | None
-    scores_are: ScoresAre | None
-    smoothing: int | None
-    min_duration: float
-    merge_gap: float
 
 
 def split_arguments(arguments: Mapping[str, Any]) -> tuple[Resampling, EvaluationOptions]:
     """Split keyword arguments into those of the bootstrap and those that say how a system is measured."""
-    rest = dict(arguments)
-    drawn, ruled = (
-        {name: rest.pop(name) for name in names if name in rest} for names in (Resampling.__dataclass_fields__, OPTIONS)
-    )
+    drawn = {name: value for name, value in arguments.items() if name in Resampling.__dataclass_fields__}
+    rest = {name: value for name, value in arguments.items() if name not in drawn}
     for name in rest:
-        if name not in RULES:
+        if name not in (*OPTIONS, *RULES):
             valid = (*Resampling.__dataclass_fields__, *OPTIONS, *RULES)
             raise UsageError(f"unknown argument {name!r}: {nearest_name(name, valid)}")
-    return Resampling(**drawn), EvaluationOptions(**ruled, rules=rest)
+    return Resampling(**drawn), EvaluationOptions.from_arguments(rest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,9 +148,21 @@ class MeasuredSystem:
         return self.plan.measure
 
     @property
+    def shared(self) -> Mapping[str, str]:
+        """What numbers must have in common to be compared."""
+        return self.plan.shared
+
+    @property
     def utterances(self) -> Sequence[str]:
         """What it was measured on."""
         return self.mass.utterances
+
+    @property
+    def spoofed(self) -> Collection[str]:
+        """The utterances with any spoof."""
+        count = len(self.utterances)
+        _, spoof = class_flags(sums_by_unit(self.mass, np.arange(count), count, None))
+        return {self.utterances[i] for i in np.flatnonzero(spoof).tolist()}
 
     def amounts(self, clusters: Clusters) -> Int64:
         """What each cluster has of both classes."""
@@ -156,19 +189,23 @@ class MeasuredSystem:
         if formula is not None and not isnan(self.point.threshold):
             sums = sums_by_unit(self.mass, units, count, self.point)
             left_out = left_out_at(self.plan, formula, self.mass, self.point, self.value, sums)
-            if not kind.best_of_all:
-                return left_out
-            engine = self.replicates(clusters)
-            return replace(left_out, optimism=optimism(self.value, engine.values(halves(*class_flags(sums)))))
+            return self._corrected(left_out, clusters, class_flags(sums))
         flags = class_flags(sums_by_unit(self.mass, units, count, None))
         costs = kind.score_costs(self.plan, self.mass)
         if costs is not None:
-            return LeftOut(CostReplicates(self.mass, units, count, costs).values_without_each(), *flags)
+            without = CostReplicates(self.mass, units, count, costs).values_without_each()
+            return self._corrected(LeftOut(without, *flags), clusters, flags)
         engine = self.replicates(clusters)
         if isinstance(engine, MeasuredReplicates) and count > MOST_LEFT_OUT:
             group = dealt(GROUPS_LEFT_OUT, *flags)
             engine = MeasuredReplicates(self.mass, group[units], GROUPS_LEFT_OUT, self.plan.number)
         return LeftOut(engine.values_without_each(), *flags)
+
+    def _corrected(self, left_out: LeftOut, clusters: Clusters, flags: tuple[Flags, Flags]) -> LeftOut:
+        """What was left out, with the optimism of a value that is fitted to this very corpus."""
+        if not self.measure.kind.optimistic:
+            return left_out
+        return replace(left_out, optimism=optimism(self.value, self.replicates(clusters).values(halves(*flags))))
 
 
 @singledispatch
@@ -261,64 +298,49 @@ def _value_at(plan: Plan) -> Callable[[OperatingPoint], float]:
 
 
 def measured_system(
-    references: References,
-    scores: Scores,
-    measure: Measure,
-    options: EvaluationOptions,
-    threshold: Threshold | None = None,
-) -> MeasuredSystem:
+    truth: Truth, system: System, measure: Measure, options: EvaluationOptions, threshold: Threshold | None = None
+) -> Measured:
     """Settle the rules, lay over and measure once."""
-    check_sides(references, scores)
-    if not measure.at_threshold:
-        scores.refuse_decisions(str(measure))
-        if threshold is not None:
-            raise UsageError(f"{measure} is not taken at a threshold; leave threshold= out")
-    at = DECISION_THRESHOLD if scores.decisions else threshold
-    plan = replace(options, threshold=at).plan(measure, scores.hop)
-    mass, _ = plan.mass(references, scores)
-    signer = plan.signer(Inputs(references, scores), mass.utterances)
-    if measure.macro:
-        return MeasuredSystem(plan, mass, mean_of(values_of_utterances(plan, mass)), signer)
-    found = plan.value(mass)
-    return MeasuredSystem(plan, mass, float(found.value), signer, found.point)
+    return _measured(corpus_of(truth, system), measure, options, threshold)
+
+
+def _measured(corpus: Corpus, measure: Measure, options: EvaluationOptions, threshold: Threshold | None) -> Measured:
+    if threshold is not None and not measure.takes_threshold:
+        raise UsageError(f"{measure} is not taken at a threshold; leave threshold= out")
+    return corpus.ready(measure, replace(options, threshold=threshold, resampling=None))
 
 
 def measured_systems(
-    references: References,
-    systems: Mapping[str, Scores | Proposals],
+    truth: Truth,
+    systems: Mapping[str, System],
     measure: Measure,
     options: EvaluationOptions,
     thresholds: Mapping[str, float],
     *,
     unpaired: bool = False,
+    utterances: Sequence[str] | None = None,
 ) -> dict[str, Measured]:
-    """Measure several systems once; those whose numbers may not be compared are refused.
+    """Measure several systems once, on all or some utterances; those whose numbers may not be compared are refused.
 
     Systems on different utterances are, too, unless they are meant to be (``unpaired``).
     """
-    check_systems(systems)
-    for system in systems.values():
-        check_sides(references, system, proposals=True)
+    of_whole_utterances(systems)  # refuses a mixture
+    corpora = {name: corpus_of(truth, one) for name, one in systems.items()}  # all are checked before any is measured
+    if utterances is not None:
+        corpora = {name: one.take(utterances) for name, one in corpora.items()}
     measured: dict[str, Measured] = {}
-    rules: dict[str, Mapping[str, str]] = {}
-    for name, system in systems.items():
-        if measure.basis == EVENT:
-            from spoofspan.uncertainty.event_intervals import measured_events
-
-            measured[name], rules[name] = measured_events(references, system, measure, options, thresholds.get(name))
-        elif isinstance(system, Scores):
-            found = measured_system(references, system, measure, options, thresholds.get(name))
-            measured[name] = found
-            rules[name] = {"value": found.plan.read_off, **found.plan.rules.spelled(found.plan.kind)}
+    for name, corpus in corpora.items():
+        if isinstance(systems[name], Proposals) and measure.basis != EVENT:
+            raise UsageError(f"{measure} needs scores, and {name!r} has proposals; compare by event-ap@iou=0.5")
+        measured[name] = found = _measured(corpus, measure, options, thresholds.get(name))
+        if isinstance(found, MeasuredSystem):
             for text in measure.kind.cautions(found.plan, Value(found.value, found.found_at)):
                 warnings.warn(f"{name}, {measure}: {text}", SpoofspanWarning, stacklevel=4)
-        else:
-            raise UsageError(f"{measure} needs scores, and {name!r} has proposals; compare by event-ap@iou=0.5")
     # numbers of the same measure on the same references may be compared if these are equal; nothing has to be hashed
     (first_name, first), *others = measured.items()
     used = set(first.utterances)
     for name, other in others:
-        one, two = rules[first_name], rules[name]
+        one, two = first.shared, other.shared
         differ = [key for key in {**one, **two} if one.get(key) != two.get(key)]
         if differ:
             key = differ[0]

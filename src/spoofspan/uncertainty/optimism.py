@@ -1,4 +1,6 @@
-"""How much too good a value is because its threshold is the best one of this very corpus (minDCF, a-DCF, best F1).
+"""Optimism of a value that is the best of this very corpus: at the best threshold, or after the best calibration.
+
+These are minDCF, a-DCF, best F1 and minCllr.
 
 The least cost of a corpus lies below the least cost of the population: chance made some threshold look good. On half of
 the clusters it lies lower still. Costs jump at scores, so the best threshold is known to n^(-1/3) and the least cost to

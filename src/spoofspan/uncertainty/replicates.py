@@ -1,9 +1,10 @@
 """Replicates: one measure of one mass, under any weights of its units.
 
-A *unit* is what gets one weight: an utterance, or all utterances of a speaker. EERs have a fast way of their own
-(:mod:`spoofspan.uncertainty.eer_replicates`). At a fixed threshold (:class:`ConfusionReplicates`) the confusion matrix
-of each unit is all that is needed, and of a mean over utterances (:class:`MeanReplicates`) the value of each. Anything
-else (:class:`MeasuredReplicates`) is measured from the whole mass each time: slow, and right.
+A *unit* is what gets one weight: an utterance, or all utterances of a speaker. EERs and other measures over all
+thresholds have a fast way (:mod:`spoofspan.uncertainty.curve_replicates`). At a fixed threshold
+(:class:`ConfusionReplicates`) the confusion matrix of each unit is all that is needed, and of a mean over utterances
+(:class:`MeanReplicates`) the value of each. Anything else (:class:`MeasuredReplicates`) is measured from the whole mass
+each time: slow, and right.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import Flags, sum_by_utterance
+from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Values
@@ -89,17 +90,6 @@ def each_by_unit(
         done += len(part.utterances)
 
 
-def confusions(block: UtteranceBlock, called: Flags) -> Int64:
-    """The confusion matrix of each utterance of a block, given which rows are called spoof.
-
-    The bona fide and the spoofed amount under scores, those under none, and what of the former is called spoof.
-    """
-    both = block.mass.bona_fide, block.mass.spoof
-    under = [sum_by_utterance(amounts, block.offsets) for amounts in both]
-    below = [sum_by_utterance(amounts * called, block.offsets) for amounts in both]
-    return np.stack([*under, block.undecided_bona_fide, block.undecided_spoof, *below], axis=1)
-
-
 def add_by_unit(sums: npt.NDArray[Any], unit: Int64, matrices: Int64) -> None:
     """Add the matrices of some utterances to those of their units."""
     for column, more in zip(sums.T, matrices.T, strict=True):
@@ -109,7 +99,7 @@ def add_by_unit(sums: npt.NDArray[Any], unit: Int64, matrices: Int64) -> None:
 def confusions_by_unit(mass: ScoreMass, unit_of: Int64, units: int, called: Callable[[Values], Flags]) -> Int64:
     """The confusion matrix of each unit, given which scores are called spoof."""
     sums = np.zeros((units, 6), np.int64)
-    for unit, found in each_by_unit(mass, unit_of, lambda block: confusions(block, called(block.mass.scores))):
+    for unit, found in each_by_unit(mass, unit_of, lambda block: block.confusions(called(block.mass.scores))):
         add_by_unit(sums, unit, found)
     return sums
 

@@ -7,11 +7,14 @@ varies by::
     (s1^2 + s2^2 - 2 r s1 s2) / n        s^2 = C V of a system, r the correlation of both over clusters
 
 r is that of the two systems where both are measured on the same clusters (*paired*), and 0 on different ones
-(*unpaired*, n clusters for each). The test is the t test, with n - 1 degrees of freedom paired and 2 n - 2 unpaired;
-:mod:`spoofspan.uncertainty.power` has its power.
+(*unpaired*, n clusters for each). The test is the t test, with n - 1 degrees of freedom paired and 2 n - 2 unpaired.
 
 A rate of another height varies by another amount. Where the values to be told apart are not those that were measured,
 ``s^2`` is scaled as the variance of a share is, by ``p (1 - p)``.
+
+The power of the test is a noncentral t probability, integrated over the law of the estimated standard error::
+
+    power = E[1 - Phi(t u - delta) + Phi(-t u - delta)],    u^2 ~ chi^2(df) / df,    delta = difference / standard error
 """
 
 from __future__ import annotations
@@ -26,14 +29,102 @@ from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.data.sides import check_systems
 from spoofspan.measures.measure import Measure, in_percent, number_text
-from spoofspan.uncertainty.clusters import Clusters
-from spoofspan.uncertainty.jackknife import Jackknife
-from spoofspan.uncertainty.measured_system import BootstrapArguments, measured_systems, split_arguments
-from spoofspan.uncertainty.power import clusters_needed, detectable_difference, power_of
-from spoofspan.uncertainty.scales import is_share
+from spoofspan.uncertainty.clusters import estimand
+from spoofspan.uncertainty.jackknife import Jackknife, is_share
+from spoofspan.uncertainty.measured_system import (
+    BootstrapArguments,
+    clusters_of,
+    leave_out,
+    measured_systems,
+    split_arguments,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+
+from statistics import NormalDist
+
+import numpy as np
+
+from spoofspan.uncertainty.student import quantile
+
+NORMAL = NormalDist()
+FEWEST = 3
+MOST = 10**9
+# Points of the integral over the law of the standard error.
+POINTS = 400
+
+
+def power_of(difference: float, deviation: float, clusters: float, level: float, samples: int = 1) -> float:
+    """The chance that a two-sided t test at the level finds a difference.
+
+    Parameters
+    ----------
+    difference
+        The true one.
+    deviation
+        The standard deviation of the difference that one cluster gives.
+    clusters
+        How many there are, for each system.
+    level
+        As 0.05.
+    samples
+        1: both systems on the same clusters. 2: on different ones.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(power_of(0.5, 1.0, 34, 0.05), 3)  # of standard deviations: textbooks say 34 pairs for 80 %
+    0.808
+
+    """
+    degrees = samples * (clusters - 1)
+    distance = abs(difference) / deviation * math.sqrt(clusters) if deviation else math.inf
+    if math.isinf(distance):
+        return 1.0
+    critical = quantile(1 - level, degrees)
+    spread = 1 / math.sqrt(2 * degrees)
+    edges = np.linspace(max(1 - 9 * spread, 0.0), 1 + 12 * spread, POINTS + 1)
+    u = (edges[1:] + edges[:-1]) / 2
+    density = np.exp((degrees - 1) * np.log(u) - degrees * (u**2 - 1) / 2)
+    found = [NORMAL.cdf(distance - critical * one) + NORMAL.cdf(-distance - critical * one) for one in u]
+    return float(np.dot(density, found) / density.sum())
+
+
+def clusters_needed(difference: float, deviation: float, power: float, level: float, samples: int = 1) -> int:
+    """The fewest clusters (for each system) with which a difference is found with at least this power."""
+    if not difference:
+        raise UsageError("equal values cannot be told apart; give two different ones")
+
+    def enough(clusters: int) -> bool:
+        return power_of(difference, deviation, clusters, level, samples) >= power
+
+    low, high = FEWEST - 1, FEWEST
+    while not enough(high):
+        low, high = high, 2 * high
+        if high > MOST:
+            raise UsageError(f"it takes more than {MOST:,} clusters; the values are too close to each other")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def detectable_difference(deviation: float, clusters: int, power: float, level: float, samples: int = 1) -> float:
+    """Smallest difference detectable with n clusters at this power."""
+    low, high = 0.0, deviation
+    while power_of(high, deviation, clusters, level, samples) < power:
+        low, high = high, 2 * high
+    while high - low > 1e-6 * high:
+        middle = (low + high) / 2
+        enough = power_of(middle, deviation, clusters, level, samples) >= power
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
 
 # How alike two systems may be over clusters, where only one was measured.
 CORRELATIONS = (0.5, 0.8, 0.95)
@@ -90,6 +181,8 @@ class SampleSize:
         How many the evaluation has.
     drawn_by
         What the clusters are.
+    estimand
+        What the planned test generalises to, in words.
     needed
         How many it takes, in a comparison on the same clusters (if the correlation is unknown, for several) and on
         different ones.
@@ -110,6 +203,7 @@ class SampleSize:
     clusters: int
     utterances: int
     drawn_by: str
+    estimand: str
     needed: tuple[Needed, ...]
     warnings: tuple[str, ...] = ()
 
@@ -194,13 +288,17 @@ def sample_size(
         raise UsageError(f"give one system or two, not {len(systems)}")
     measured = measured_systems(references, systems, Measure.parse(measure), options, {})
     some = next(iter(measured.values()))
-    clusters = Clusters.of(some.utterances, how.clusters)
+    clusters = clusters_of(measured.values(), how)
     values = [system.value for system in measured.values()]
-    left_out = [system.left_out(clusters) for system in measured.values()]
+    left_out = [leave_out(system, clusters) for system in measured.values()]
     jackknife = Jackknife.from_left_out(values, left_out, shares=is_share(some.measure))
     if jackknife.refusal is not None:
         raise UndefinedMeasureError(f"{some.measure}: {jackknife.refusal}")
-    covariance = clusters.count * jackknife.covariance
+    # crossed factors: the scarcest one is counted, and the others grow with it
+    count, levels = jackknife.counts.clusters, jackknife.counts.levels
+    counted = min(levels, key=lambda name: levels[name])
+    others = [name for name in levels if name != counted]
+    covariance = count * jackknife.covariance
     if len(systems) == 2:
         if correlation is not None:
             raise UsageError("correlation= is for one system; of two it is measured")
@@ -223,15 +321,19 @@ def sample_size(
         s1, s2 = deviations
         deviation = math.sqrt(max(s1**2 + s2**2 - 2 * correlation * s1 * s2, 0.0))
         samples = 1 if paired else 2
-        count = clusters_needed(difference, deviation, power, level, samples)
+        enough = clusters_needed(difference, deviation, power, level, samples)
         return Needed(
             paired,
             correlation,
-            count,
-            math.ceil(count * utterances / clusters.count),
-            power_of(difference, deviation, clusters.count, level, samples),
-            detectable_difference(deviation, clusters.count, power, level, samples),
+            enough,
+            math.ceil(enough * utterances / count),
+            power_of(difference, deviation, count, level, samples),
+            detectable_difference(deviation, count, power, level, samples),
         )
+
+    growing = ", ".join(f"{name}s" for name in others)
+    in_proportion = [f"counted in {counted}s: {growing} must grow in proportion"] if others else []
+    cautions = dict.fromkeys(text for one in left_out for text in one.cautions)
 
     return SampleSize(
         measure=str(some.measure),
@@ -239,11 +341,12 @@ def sample_size(
         second=told[1],
         power=power,
         level=level,
-        clusters=clusters.count,
+        clusters=count,
         utterances=utterances,
-        drawn_by=how.drawn_by,
+        drawn_by=counted,
+        estimand=estimand(how.factors),
         needed=(*(needed(True, one) for one in pairings), needed(False, 0.0)),
-        warnings=(*jackknife.counts.cautions, *dict.fromkeys(text for one in left_out for text in one.cautions)),
+        warnings=(*in_proportion, *jackknife.counts.cautions, *cautions),
     )
 
 

@@ -10,20 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from spoofspan.base.errors import UsageError
 from spoofspan.base.tabular import Tabular
 from spoofspan.base.times import Float64
-from spoofspan.data.references import References
-from spoofspan.data.scores import Scores
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import Threshold, check_threshold
 from spoofspan.uncertainty.measured_system import (
     BootstrapArguments,
     SignedSystems,
+    System,
     measured_systems,
     signers_of,
     split_arguments,
@@ -33,6 +32,8 @@ from spoofspan.uncertainty.variance_components import VarianceComponents, varian
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from spoofspan.evaluation.utterances import Truth
 
 # With fewer trainings, the spread between them is hardly known: where training dominates, intervals from three held the
 # truth in 91 % of simulated cases, from five in 94 %.
@@ -127,8 +128,8 @@ class SeedVariation(SignedSystems, Tabular):
 
 
 def seed_variation(
-    references: References,
-    seeds: Mapping[str, Scores],
+    references: Truth,
+    seeds: Mapping[str, System],
     measure: str | Measure = "range-eer",
     *,
     threshold: Threshold | None = None,
@@ -139,7 +140,7 @@ def seed_variation(
     Parameters
     ----------
     references
-        Of the test set.
+        Of the test set; for scores of whole utterances also a protocol, or a label by utterance.
     seeds
         Name of a training -> its scores.
     measure
@@ -177,7 +178,7 @@ def seed_variation(
         values=dict(zip(measured, spread.estimates.tolist(), strict=True)),
         mean=float(spread.estimates.mean()),
         standard_deviation=float(spread.estimates.std(ddof=1)),
-        test_set=spread.interval(contrast),
+        test_set=replace(spread.interval(contrast), seeds="these"),
         joint=None if components is None else joint_interval(spread, rows),
         components=components,
         signers=signers_of(measured),
@@ -213,7 +214,8 @@ def joint_interval(spread: Spread, rows: Sequence[int], name: str = "") -> Inter
     """The interval of a system's mean over the trainings in some rows, for other test sets and other trainings."""
     parts = components_of(spread, rows)
     found = spread.interval(mean_of_rows(spread, rows), () if parts is None else parts.terms)
-    return replace(found, warnings=(*found.warnings, *seed_cautions({name: parts})))
+    seeds: Literal["", "other"] = "other" if parts is not None else ""
+    return replace(found, seeds=seeds, warnings=(*found.warnings, *seed_cautions({name: parts})))
 
 
 def joint_of(intervals: Sequence[Interval]) -> Interval | None:

@@ -5,7 +5,8 @@ errors to either side as t does with the degrees of freedom that the clusters al
 for rates, and on that of logarithms for costs that may exceed 1: there their distributions are nearer to t. Differences
 are taken as they are.
 
-A value at the best of all thresholds (minDCF, a-DCF, best F1) is too good on average. Its interval is the union of two:
+A value at the best of all thresholds (minDCF, a-DCF, best F1) or after the best calibration (minCllr) is too good on
+average. Its interval is the union of two:
 around the value, and around what it is without that optimism (:mod:`spoofspan.uncertainty.optimism`).
 
 Where no error was seen, a standard error of 0 would be a lie. Of n clusters without any error, the true rate may be as
@@ -24,25 +25,99 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isnan, nan, nextafter
-from typing import Any
+from statistics import NormalDist
+from typing import Any, Literal
 
 import numpy as np
 
-from spoofspan.base.errors import SpoofspanWarning
+from spoofspan.base.errors import IntervalWarning, UndefinedMeasureError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.measures.kind import Scale
 from spoofspan.measures.measure import Measure
-from spoofspan.uncertainty.clusters import ClusterCounts, Clusters, Resampling, draw_replicates
-from spoofspan.uncertainty.eer_replicates import EerReplicates
-from spoofspan.uncertainty.jackknife import Estimate, Jackknife, counts_of
-from spoofspan.uncertainty.left_out import LeftOut, count_classes
-from spoofspan.uncertainty.measured_system import Measured
+from spoofspan.uncertainty.clusters import ClusterCounts, Clusters, Resampling, draw_replicates, estimand
+from spoofspan.uncertainty.curve_replicates import EerReplicates
+from spoofspan.uncertainty.jackknife import Estimate, Jackknife, bounds, is_share
+from spoofspan.uncertainty.left_out import LeftOut, class_flags, count_left_out
+from spoofspan.uncertainty.measured_system import Measured, clusters_of, leave_out
 from spoofspan.uncertainty.methods import METHODS, Method
-from spoofspan.uncertainty.quantiles import BcaCorrection, inverted_p_value, quantiles
 from spoofspan.uncertainty.replicates import Replicates
-from spoofspan.uncertainty.scales import bounds, is_share
 from spoofspan.uncertainty.variance_components import Term, with_terms
 
+
+def quantiles(replicates: Float64, shares: tuple[float, float]) -> tuple[float, float]:
+    """Quantiles as order statistics: the k-th lowest of B is that of k / (B + 1), in between along a line.
+
+    >>> quantiles(np.arange(1.0, 40.0), (0.025, 0.975))
+    (1.0, 39.0)
+    """
+    low, high = np.quantile(replicates, shares, method="weibull")
+    return float(low), float(high)
+
+
+@dataclass(frozen=True)
+class BcaCorrection:
+    """Which quantile of the replicates BCa takes instead of another one (Efron, 1987)."""
+
+    bias: float
+    acceleration: float
+
+    @classmethod
+    def of(cls, estimate: float, replicates: Float64, without_each: Float64) -> BcaCorrection:
+        """From the replicates below the estimate, and from the values without each cluster."""
+        if np.isnan(without_each).any():
+            raise UndefinedMeasureError(
+                "BCa leaves out each cluster once, and without one of them a class is missing; use method='percentile'"
+            )
+        count = replicates.size
+        below = np.count_nonzero(replicates < estimate) + np.count_nonzero(replicates == estimate) / 2
+        bias = NormalDist().inv_cdf(min(max(below / count, 0.5 / count), 1 - 0.5 / count))
+        pull = without_each.mean() - without_each
+        spread = float((pull**2).sum())
+        return cls(bias, float((pull**3).sum()) / (6 * spread**1.5) if spread else 0.0)
+
+    def share(self, asked: float) -> float:
+        """The share of replicates to go to for a quantile that is asked for."""
+        shifted = self.bias + NormalDist().inv_cdf(asked)
+        room = 1 - self.acceleration * shifted
+        if room <= 0:  # beyond what the formula can say: the end of the replicates
+            return float(shifted > 0)
+        return NormalDist().cdf(self.bias + shifted / room)
+
+    def asked(self, share: float) -> float:
+        """Which quantile leads to a share of the replicates: the inverse of :meth:`share`."""
+        pushed = NormalDist().inv_cdf(share) - self.bias
+        room = 1 + self.acceleration * pushed
+        if room <= 0:
+            return float(pushed > 0)
+        return NormalDist().cdf(pushed / room - self.bias)
+
+
+def inverted_p_value(replicates: Float64, correction: BcaCorrection | None = None) -> float:
+    """The highest 1 - confidence at which the interval of the replicates still holds 0; at least 2 / (B + 1).
+
+    >>> inverted_p_value(np.array([-1.0, *range(1, 99)]))
+    0.03
+    """
+    down, up = _share_up_to_zero(np.sort(replicates)), _share_up_to_zero(np.sort(-replicates))
+    if correction is not None:
+        down, up = correction.asked(down), 1 - correction.asked(1 - up)
+    return float(min(max(2 * min(down, up), 2 / (replicates.size + 1)), 1.0))
+
+
+def _share_up_to_zero(ordered: Float64) -> float:
+    """The highest quantile that is at most 0, along a line between two replicates; never beyond the last of them."""
+    count = ordered.size
+    place = int(np.searchsorted(ordered, 0.0, side="right"))
+    if place in (0, count):
+        return max(place, 1) / (count + 1)
+    below, above = float(ordered[place - 1]), float(ordered[place])
+    return (place - below / (above - below)) / (count + 1)
+
+
+TOO_GOOD = (
+    "the value is the best of this very test set and too good on average, and replicates repeat that: the interval is "
+    "too narrow; use jackknife-t (leave --interval out), which corrects it"
+)
 SAYS_NOTHING = "leaving out any cluster changes nothing, so the interval says nothing of other test sets"
 
 
@@ -82,6 +157,11 @@ class Interval:
         Of t, with ``"jackknife-t"``.
     with_bona_fide, with_spoof
         How many clusters have any of that class; None for one that the measure does not look at.
+    levels
+        How many levels each factor has, as ``{"speaker": 40, "attack": 13}``. ``clusters``, ``with_bona_fide`` and
+        ``with_spoof`` are the fewest of any factor.
+    seeds
+        Whether the value is a mean over several trainings, and the interval holds for ``"these"`` or ``"other"`` ones.
     spread
         What it was read off, by the jackknife and for one system: with those of its other trainings, it gives the
         interval of their mean.
@@ -108,6 +188,8 @@ class Interval:
     degrees_of_freedom: float | None = None
     with_bona_fide: int | None = None
     with_spoof: int | None = None
+    levels: Mapping[str, int] = field(default_factory=dict)
+    seeds: Literal["", "these", "other"] = ""
     spread: JackknifeSpread | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -125,18 +207,27 @@ class Interval:
         return isnan(self.low)
 
     @property
+    def estimand(self) -> str:
+        """What the interval generalises to, in words."""
+        return estimand(self.drawn_by.split(" x "), self.seeds)
+
+    @property
     def how(self) -> str:
-        """How it was made, in words."""
-        by = f"by {self.drawn_by} ({self.clusters:,} of them{self._by_class})"
+        """How it was made and what it generalises to, in words."""
+        counted = f"{self.clusters:,} of them"
+        if len(self.levels) > 1:
+            counted = ", ".join(f"{count:,} {name}{'s' * (count != 1)}" for name, count in self.levels.items())
+        by = f"by {self.drawn_by} ({counted}{self._by_class})"
         if not METHODS[self.method].draws:
-            return f"{self.method} {by}"
+            return f"{self.method} {by}, {self.estimand}"
         again = f", {self.redrawn:,} drawn again" if self.redrawn else ""
-        return f"{self.method}, {self.replicates.size:,} replicates {by}, seed {self.seed}{again}"
+        return f"{self.method}, {self.replicates.size:,} replicates {by}, seed {self.seed}{again}, {self.estimand}"
 
     @property
     def _by_class(self) -> str:
         named = {"bona fide": self.with_bona_fide, "spoof": self.with_spoof}
-        parts = [f"{count:,} with {name}" for name, count in named.items() if count is not None]
+        known = {name: count for name, count in named.items() if count is not None and count <= self.clusters}
+        parts = [f"{count:,} with {name}" for name, count in known.items()]
         return f"; {', '.join(parts)}" if parts else ""
 
     def agreeing_with(self, p_value: float) -> Interval:
@@ -151,10 +242,11 @@ class Interval:
     def to_dict(self) -> dict[str, Any]:
         """Everything but the replicates as plain data."""
         names = (
-            "measure estimate low high level method drawn_by clusters with_bona_fide with_spoof degrees_of_freedom "
-            "seed replicates redrawn standard_error"
+            "measure estimate low high level method drawn_by clusters levels with_bona_fide with_spoof "
+            "degrees_of_freedom seed replicates redrawn standard_error"
         )
         plain = {name: getattr(self, name) for name in names.split()}
+        plain |= {"levels": dict(self.levels), "estimand": self.estimand}
         return {**plain, "replicates": int(self.replicates.size), "warnings": list(self.warnings)}
 
 
@@ -186,7 +278,12 @@ class Spread(ABC):
 
     @abstractmethod
     def movements(self, contrasts: Float64) -> Float64:
-        """How contrasts move together: a row for each, whose products are covariances."""
+        """How contrasts move together: a row for each; products of rows, times :attr:`signs`, sum to covariances."""
+
+    @property
+    def signs(self) -> Float64:
+        """Whether each column of :meth:`movements` is added (1) or taken off (-1); a single 1 for all."""
+        return np.ones(1)
 
     def one(self, system: int) -> Interval:
         """The interval of one system."""
@@ -222,6 +319,7 @@ class Spread(ABC):
             seed=self.how.seed,
             with_bona_fide=self.counts.with_bona_fide,
             with_spoof=self.counts.with_spoof,
+            levels=self.counts.levels,
             **more,
         )
 
@@ -236,8 +334,8 @@ class JackknifeSpread(Spread):
     def of(cls, systems: Sequence[Measured], clusters: Clusters, how: Resampling) -> JackknifeSpread:
         """Leave out each cluster once."""
         values = [one.value for one in systems]
-        spread = cls.from_left_out(systems[0].measure, how, values, [one.left_out(clusters) for one in systems])
-        _warn(spread.measure, spread.counts)
+        spread = cls.from_left_out(systems[0].measure, how, values, [leave_out(one, clusters) for one in systems])
+        _warn(spread.measure, spread.counts.cautions)
         return spread
 
     @classmethod
@@ -246,14 +344,16 @@ class JackknifeSpread(Spread):
     ) -> JackknifeSpread:
         """The spread of systems whose values without each cluster are known."""
         estimates = np.asarray(values, np.float64)
-        return cls(str(measure), measure.kind.scale, how, counts_of(left_out), estimates, tuple(left_out))
+        counts = count_left_out(left_out)
+        return cls(str(measure), measure.kind.scale, how, counts, estimates, tuple(left_out))
 
     @classmethod
     def joined(cls, spreads: Sequence[JackknifeSpread]) -> JackknifeSpread:
         """The spread of several systems, given that of each alone on the same clusters."""
         left_out = tuple(one for spread in spreads for one in spread.left_out)
         estimates = np.concatenate([one.estimates for one in spreads])
-        return replace(spreads[0], estimates=estimates, left_out=left_out, counts=counts_of(left_out))
+        counts = count_left_out(left_out)
+        return replace(spreads[0], estimates=estimates, left_out=left_out, counts=counts)
 
     @cached_property
     def jackknife(self) -> Jackknife:
@@ -264,11 +364,15 @@ class JackknifeSpread(Spread):
 
     def movements(self, contrasts: Float64) -> Float64:
         """How contrasts move together."""
-        jackknife = self.jackknife
-        moved: Float64 = np.sqrt((jackknife.left_out - 1) / jackknife.left_out) * (
-            contrasts @ np.nan_to_num(jackknife.deviations).T
+        moved: Float64 = np.sqrt(np.abs(self.jackknife.row_weights)) * (
+            contrasts @ np.nan_to_num(self.jackknife.deviations).T
         )
         return moved
+
+    @property
+    def signs(self) -> Float64:
+        """Columns of products of an even number of factors are taken off."""
+        return np.sign(self.jackknife.row_weights)
 
     def p_value(self, contrast: Float64, terms: Sequence[Term], interval: Interval) -> float:
         """The p-value by Student's t."""
@@ -328,14 +432,19 @@ class PercentileSpread(Spread):
     values: Float64  # a row for each system, a column for each replicate
     redrawn: int = 0
     without: Float64 = field(default_factory=lambda: np.zeros((0, 0)))  # without each cluster, if that is needed
+    cautions: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, systems: Sequence[Measured], clusters: Clusters, how: Resampling) -> PercentileSpread:
         """Draw clusters with replacement."""
         engines = [one.replicates(clusters) for one in systems]
-        counts = count_classes([_amounts(*both, clusters) for both in zip(engines, systems, strict=True)])
+        flags = (class_flags(_amounts(*both, clusters)) for both in zip(engines, systems, strict=True))
+        counts = ClusterCounts.of(flags, clusters.factor, clusters.alone)
         estimates, measure = np.array([one.value for one in systems]), systems[0].measure
-        return cls.drawn(str(measure), measure.kind.scale, counts, estimates, engines, how)
+        spread = cls.drawn(str(measure), measure.kind.scale, counts, estimates, engines, how)
+        cautions = (TOO_GOOD,) if measure.kind.optimistic else ()
+        _warn(spread.measure, cautions)
+        return replace(spread, cautions=cautions)
 
     @classmethod
     def drawn(
@@ -348,7 +457,7 @@ class PercentileSpread(Spread):
         how: Resampling,
     ) -> PercentileSpread:
         """Measure replicates by their engines."""
-        _warn(name, counts)
+        _warn(name, counts.cautions)
         sample = draw_replicates(engines, how)
         return cls(name, scale, how, counts, estimates, sample.values, sample.redrawn, cls.without_each(engines))
 
@@ -378,7 +487,7 @@ class PercentileSpread(Spread):
         correction = self.correction(contrast)
         shares = (tail, 1 - tail) if correction is None else (correction.share(tail), correction.share(1 - tail))
         low, high = quantiles(replicates, shares)
-        cautions = self.counts.cautions
+        cautions = (*self.counts.cautions, *self.cautions)
         if (replicates == replicates[0]).all():
             useless = "every replicate has the same value, so the interval says nothing of other test sets"
             cautions = (*cautions, useless)
@@ -408,9 +517,7 @@ class BcaSpread(PercentileSpread):
 def spread_of(measured: Mapping[str, Measured], how: Resampling) -> Spread:
     """The spread of several systems by the method that is asked for."""
     systems = list(measured.values())
-    # systems on different utterances have the clusters of all; one that a system lacks leaves its value as it is
-    clusters = Clusters.of(list(dict.fromkeys(utt for one in systems for utt in one.utterances)), how.clusters)
-    return how.chosen.spread.of(systems, clusters, how)
+    return how.chosen.spread.of(systems, clusters_of(systems, how), how)
 
 
 def _amounts(engine: Replicates, system: Measured, clusters: Clusters) -> Int64:
@@ -419,6 +526,6 @@ def _amounts(engine: Replicates, system: Measured, clusters: Clusters) -> Int64:
     return system.amounts(clusters) if held is None else held
 
 
-def _warn(name: str, counts: ClusterCounts) -> None:
-    for caution in counts.cautions:
-        warnings.warn(f"{name}: {caution}", SpoofspanWarning, stacklevel=5)
+def _warn(name: str, cautions: Sequence[str]) -> None:
+    for caution in cautions:
+        warnings.warn(f"{name}: {caution}", IntervalWarning, stacklevel=5)

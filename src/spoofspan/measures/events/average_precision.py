@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from spoofspan.base.columns import Flags, positions, rows_of, utterance_of_rows
+from spoofspan.base.columns import positions, rows_of, utterance_of_rows
 from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_name
 from spoofspan.base.times import Float64, Int64, exact_sum
 from spoofspan.data.proposals import Proposals
@@ -23,8 +23,6 @@ from spoofspan.measures.events.spoof_ranges import Ranges, spoof_ranges
 
 Variant = Literal["spoofspan", "avdeepfake1m", "activitynet"]
 VARIANTS: tuple[Variant, ...] = ("spoofspan", "avdeepfake1m", "activitynet")
-# The IoU thresholds that most measures have.
-USUAL = tuple(Fraction(k, 20) for k in range(10, 20))
 # Quotients are summed with so many binary places.
 PLACES = 128
 
@@ -95,19 +93,10 @@ class RankedMatching:
 
         Here a rule decides these; in code that computes in floats, rounding does.
         """
-        missing = {iou for iou in thresholds if iou not in self._on}
-        if missing:
-            missing |= {iou for iou in USUAL if iou not in self._on}  # likely the next ones, and one search is enough
-            pairs = self._overlaps.reaching(min(missing))
-            self._on.update((iou, pairs.on(iou)) for iou in missing)
-        proposals = np.concatenate([self._on[iou] for iou in thresholds])
+        pairs = self._overlaps.reaching(min(thresholds))
+        proposals = np.concatenate([pairs.on(iou) for iou in thresholds])
         first = None if n is None or not proposals.size else self._first_rows(n)
         return int(proposals.size if first is None else np.isin(proposals, first).sum())
-
-    @cached_property
-    def _on(self) -> dict[Fraction, Int64]:
-        """The proposals of the pairs on each threshold that was asked for."""
-        return {}
 
     @cached_property
     def counted(self) -> int:
@@ -127,12 +116,8 @@ class RankedMatching:
         """Rank proposals (rows of a column that is sorted, some of them several times) as the variant takes them."""
         heads = np.concatenate(([True], rows[1:] != rows[:-1]))
         row = rows[heads]
-        falling = -self.confidences[row]
-        order = np.argsort(falling)
-        if not (np.diff(falling[order]) > 0).all():  # sorting by several keys takes three times as long
-            order = np.lexsort((*self._ties(row), falling))
         ranks = np.empty(row.size, np.int64)
-        ranks[order] = np.arange(row.size)
+        ranks[np.lexsort((*self._ties(row), -self.confidences[row]))] = np.arange(row.size)
         of_rows: Int64 = ranks[np.cumsum(heads) - 1]
         return of_rows
 
@@ -175,30 +160,9 @@ class RankedMatching:
         if self.variant == "avdeepfake1m":
             kept = np.arange(self.starts.size) - np.repeat(self.offsets[:-1], counts) < n
         else:
-            kept = self._most_confident(counts, limit)
+            ranks = ranks_in_file(self.offsets, *self._ties(slice(None)), -self.confidences, needed=counts > limit)
+            kept = ranks < np.repeat(limit, counts)
         return np.flatnonzero(kept)  # faster than to choose by flags three times
-
-    def _most_confident(self, counts: Int64, limit: Int64) -> Flags:
-        """Tell which proposals are among the ``limit`` first of their file; ``counts`` says how many it has."""
-        tied = np.zeros(counts.size, bool)
-        size = int(limit.max()) + 1
-        alike = counts * size + limit  # files with the same of both
-        everything = bool((alike == alike[0]).all())
-        keys = alike[:1] if everything else np.unique(alike[counts > limit])
-        kept = np.empty(self.starts.size, bool) if everything else np.repeat(counts <= limit, counts)
-        for count, most in (divmod(key, size) for key in keys.tolist()):
-            files = np.flatnonzero(alike == count * size + most)
-            rows = slice(None) if everything else (self.offsets[files][:, None] + np.arange(count)).ravel()
-            lines = self.confidences[rows].reshape(-1, count)
-            chosen = lines >= np.partition(lines, count - most, axis=1)[:, count - most, None]
-            kept[rows] = chosen.ravel()
-            if np.count_nonzero(chosen) > most * files.size:
-                tied[files] = np.count_nonzero(chosen, axis=1) > most
-        if tied.any():
-            ranks = ranks_in_file(self.offsets, *self._ties(slice(None)), -self.confidences, needed=tied)
-            rows = rows_of(self.offsets, np.flatnonzero(tied))[0]
-            kept[rows] = ranks[rows] < np.repeat(limit, counts)[rows]
-        return kept
 
     @cached_property
     def _order(self) -> Int64 | slice:

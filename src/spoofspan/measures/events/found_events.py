@@ -1,8 +1,7 @@
 """Event measures by collars and by intersection: F1 and its like at one threshold or the best one, and the PSDS.
 
-:mod:`~spoofspan.measures.events.event_criteria` says when an event is found,
-:mod:`~spoofspan.measures.events.threshold_sweep` how that changes with the threshold. With the events that are found,
-the ranges that are false, and all events that are expected::
+:mod:`~spoofspan.measures.events.threshold_sweep` says when an event is found, and how that changes with the threshold.
+With the events that are found, the ranges that are false, and all events that are expected::
 
     precision = found / (found + false)      recall = found / expected
     F1 = 2 found / (found + false + expected)
@@ -28,18 +27,20 @@ from spoofspan.base.times import Int64, exact_sum
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.mass.score_runs import ScoreRuns
-from spoofspan.measures.events.event_criteria import Criterion, collar_criterion, intersection_criterion
 from spoofspan.measures.events.event_scores import EventCorpus, extents_of
 from spoofspan.measures.events.proposals_from_scores import spans_of_runs
 from spoofspan.measures.events.spoof_ranges import spoof_ranges
 from spoofspan.measures.events.tallies import EventValue, Sums, Tally
 from spoofspan.measures.events.threshold_sweep import (
     Changes,
+    Criterion,
     Spans,
     best_f1,
+    collar_criterion,
     curve_of,
     falling_confidence,
     falling_threshold,
+    intersection_criterion,
     smoothed,
 )
 from spoofspan.measures.events.threshold_sweep import psds as area_under

@@ -9,6 +9,9 @@
 In this order: decide each score (spoof iff it is strictly beyond the threshold), smooth the decisions, join touching
 ranges, bridge gaps, drop what is short. The confidence of a proposal is the mean of the scores given over it, weighted
 by time, in spoof polarity (scores that are higher for bona fide are mirrored), bridged gaps included.
+
+:func:`called_ranges` has the same ranges as labels: the rest of the time under a score is bona fide, and nothing is
+said of time without a score.
 """
 
 from __future__ import annotations
@@ -33,14 +36,14 @@ from spoofspan.base.columns import (
 from spoofspan.base.errors import DataError, SpoofspanWarning, UsageError
 from spoofspan.base.times import Float64, Int64, duration_ns
 from spoofspan.data.proposals import Proposals
-from spoofspan.data.references import References, durations_of
+from spoofspan.data.references import BONA_FIDE, SPOOF, References, durations_of
 from spoofspan.data.rules import Rules
 from spoofspan.data.scores import Scores, score_times
 from spoofspan.data.sides import check_scores
 from spoofspan.mass.score_mass import ROWS_PER_BLOCK
 from spoofspan.mass.score_rules import prepare_scores
 from spoofspan.mass.score_runs import ScoreRuns
-from spoofspan.measures.events.spoof_ranges import Ranges, united
+from spoofspan.measures.events.spoof_ranges import Ranges, ranges_without, united
 from spoofspan.measures.operating_point import Threshold, check_threshold
 
 # From here on, in seconds, the shortest range or the widest gap was probably meant in milliseconds.
@@ -134,10 +137,16 @@ def proposals_from_scores(
     ([20000000], [100000000], [0.65])
 
     """
+    return _proposed(scores, threshold, ProposalOptions(smoothing, min_duration, merge_gap), durations)[1]
+
+
+def _proposed(
+    scores: Scores, threshold: Threshold, options: ProposalOptions, durations: Mapping[str, float] | References | None
+) -> tuple[ScoreRuns, Proposals]:
+    """The scores with all rules applied, and the proposals made of them."""
     check_scores(scores)
-    options = ProposalOptions(smoothing, min_duration, merge_gap)
     runs = runs_of(scores, options, durations)
-    return proposals_from_runs(scores.utterances, runs, check_threshold(threshold), options)
+    return runs, proposals_from_runs(scores.utterances, runs, check_threshold(threshold), options)
 
 
 def runs_of(
@@ -275,3 +284,64 @@ def _means(values: Float64, weights: Int64, first: Int64, last: Int64) -> Float6
         mean = over_spans(np.add, padded * weight) / over_spans(np.add, weight)
         # rounding must not take the mean of equal scores off them: they would no longer tie
         return np.clip(mean, over_spans(np.minimum, padded), over_spans(np.maximum, padded))
+
+
+# ---------------------------------------------------------------- scores and a threshold as labels
+
+
+def called_ranges(
+    scores: Scores,
+    threshold: Threshold,
+    *,
+    smoothing: int | None = None,
+    min_duration: float = 0.0,
+    merge_gap: float = 0.0,
+    durations: Mapping[str, float] | References | None = None,
+) -> References:
+    """Label the time whose scores are beyond a threshold as spoof, and the rest of the scored time as bona fide.
+
+    Parameters
+    ----------
+    scores, threshold, smoothing, min_duration, merge_gap, durations
+        As in :func:`spoofspan.proposals_from_scores`.
+
+    Returns
+    -------
+    called : References
+        In the form of references, so that every format of references can hold it: RTTM, label tracks, TextGrids. An
+        utterance lasts until its last range ends.
+
+    Examples
+    --------
+    >>> frames = np.array([0.1, 0.9, 0.7, 0.2])
+    >>> called = called_ranges(Scores.from_frames({"u1": frames}, hop=0.02, higher="spoof"), 0.5)
+    >>> called["u1"]
+    [(0.0, 0.02, 'bonafide'), (0.02, 0.06, 'spoof'), (0.06, 0.08, 'bonafide')]
+
+    """
+    runs, found = _proposed(scores, threshold, ProposalOptions(smoothing, min_duration, merge_gap), durations)
+    scored = _scored(runs, len(scores))
+    counts: list[int] = []
+    rows: list[tuple[int, int, int]] = []
+    for i in range(len(scores)):
+        here, spoof = (slice(int(offsets[i]), int(offsets[i + 1])) for offsets in (scored.offsets, found.offsets))
+        spoofed = list(zip(found.starts[spoof].tolist(), found.ends[spoof].tolist(), strict=True))
+        time = zip(scored.starts[here].tolist(), scored.ends[here].tolist(), strict=True)
+        called = [(start, end, SPOOF) for start, end in spoofed]
+        called += [(start, end, BONA_FIDE) for start, end in ranges_without(time, spoofed)]
+        rows += sorted(called)
+        counts.append(len(called))
+    columns = np.array(rows, np.int64).reshape(-1, 3)
+    offsets = offsets_of(counts)
+    last = np.zeros(len(scores), np.int64)
+    some = np.flatnonzero(counts)
+    last[some] = columns[offsets[some + 1] - 1, 1]
+    starts, ends, labels = columns.T
+    return References.from_columns(scores.utterances, last, offsets, starts, ends, labels=labels.astype(np.int8))
+
+
+def _scored(runs: ScoreRuns, utterances: int) -> Ranges:
+    """The time under a score, with what touches made one."""
+    utterance, starts, ends = runs.cover()
+    counts: Int64 = np.bincount(utterance, minlength=utterances)
+    return united(Ranges(offsets_of(counts), starts, ends))[0]

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from listed_blocks import step_by_hand
 
-import spoofspan.measures.crossing
 from spoofspan.measures.crossing import step_inside
 from spoofspan.measures.operating_point import Totals
 
@@ -43,7 +42,7 @@ def columns(rows, dtype):
 
 @pytest.mark.parametrize("dtype", SCORES, ids=lambda dtype: dtype.__name__)
 @given(data=st.data())
-def test_few_rows_near_the_step_tell_what_all_rows_tell(dtype, data):
+def test_the_step_inside_a_bracket_is_that_of_all_rows(dtype, data):
     rows = data.draw(st.lists(st.tuples(SCORES[dtype], AMOUNTS), min_size=1, max_size=40))
     tied = dict(data.draw(st.lists(st.tuples(SCORES[dtype].map(dtype), AMOUNTS), min_size=1, max_size=3)))
     below, more = data.draw(AMOUNTS), data.draw(AMOUNTS)  # under and above the bracket
@@ -51,48 +50,17 @@ def test_few_rows_near_the_step_tell_what_all_rows_tell(dtype, data):
     cut = data.draw(st.integers(0, len(rows)))
     inside = [columns(rows[:cut], dtype), columns(rows[cut:], dtype)]
     expected = step_by_hand(listed, whole.crossed, below)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spoofspan.measures.crossing, "BINS_INSIDE", data.draw(st.integers(1, 9)))
-        found = step_inside(whole, below, tied, inside)
-    assert found == expected
+    assert step_inside(whole, below, tied, inside) == expected
 
 
-@pytest.mark.parametrize("bins", [1, 2, 3, 7, 16])
-def test_the_next_score_is_found_in_whatever_bin_it_lies(bins, monkeypatch):
-    monkeypatch.setattr(spoofspan.measures.crossing, "BINS_INSIDE", bins)
+def test_the_next_score_is_the_next_one_with_counted_time():
     for seed in range(150):
-        rng = np.random.default_rng([bins, seed])
+        rng = np.random.default_rng(seed)
         count = int(rng.integers(2, 40))
-        scores = rng.integers(-20, 20, count) / 8  # ties, and gaps of several bins
+        scores = rng.integers(-20, 20, count) / 8  # ties, and gaps
         amounts = rng.integers(0, 3, (count, 2)) * (rng.random((count, 1)) < 0.7)  # some have no counted time
         rows = list(zip(scores.tolist(), amounts.tolist(), strict=True))
         below, above = rng.integers(0, 2 * count, (2, 2)).tolist()
         listed, whole = of_all([(-9.0, (0, 0)), *rows], below, above)
         found = step_inside(whole, tuple(below), {-9.0: (0, 0)}, [columns(rows, np.float64)])
         assert found == step_by_hand(listed, whole.crossed, tuple(below)), seed
-
-
-def test_scores_too_far_apart_for_bins_are_sorted(monkeypatch):
-    monkeypatch.setattr(spoofspan.measures.crossing, "BINS_INSIDE", 4)
-    rows = [(score, (1, 1)) for score in (-1.7e308, -1e308, -3.0, 0.0, 2.0, 1e308, 1.7e308)]
-    listed, whole = of_all(rows)
-    found = step_inside(whole, (0, 0), {-1.7e308: (0, 0)}, [columns(rows, np.float64)])
-    assert found == step_by_hand(listed, whole.crossed)
-
-
-def test_of_many_gathered_rows_few_are_sorted(monkeypatch):
-    """Or else the time that bins are for is not saved."""
-    rng = np.random.default_rng(3)
-    scores = rng.normal(size=20_000)
-    is_spoof = scores + rng.normal(size=scores.size) < 0
-    whole = Totals("bonafide", "ns", "error", int((~is_spoof).sum()), int(is_spoof.sum()), 0, 0)
-    sizes = []
-    sum_ties = spoofspan.measures.crossing.sum_ties
-    monkeypatch.setattr(
-        spoofspan.measures.crossing, "sum_ties", lambda *rows: sizes.append(rows[0].size) or sum_ties(*rows)
-    )
-    inside = [(scores, (~is_spoof).astype(np.int64), is_spoof.astype(np.int64))]
-    found = step_inside(whole, (0, 0), {scores.min(): (0, 0)}, inside)
-    assert max(sizes) < 300
-    rows = sorted(zip(scores.tolist(), (~is_spoof).tolist(), is_spoof.tolist(), strict=True))
-    assert found == step_by_hand(rows, whole.crossed)

@@ -1,16 +1,15 @@
-"""Utterance scores of a system's own under the jackknife over clusters; trials of the a-DCF among them.
+"""The a-DCF of trials under the jackknife over clusters.
 
-Most of their measures are those of a mass of utterances, as :mod:`spoofspan.uncertainty.measured_system` takes them.
-The a-DCF has three classes: targets, non-targets and spoofs. It is taken where it is least, so that a small move of the
+It has three classes: targets, non-targets and spoofs. It is taken where it is least, so that a small move of the
 threshold changes nothing: as with the minDCF, the threshold stays when a cluster leaves, and the three rates are those
 of the other clusters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,17 +17,15 @@ import numpy as np
 from spoofspan.base.columns import Flags, positions
 from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64, Int64
-from spoofspan.data.references import References
 from spoofspan.data.utterance_scores import TRIALS, UtteranceScores
-from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.evaluation.utterances import UtteranceCorpus
+from spoofspan.evaluation.plan import Plan
 from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.tandem import trial_costs
 from spoofspan.uncertainty.clusters import Clusters
 from spoofspan.uncertainty.left_out import LeftOut
-from spoofspan.uncertainty.measured_system import Measured, MeasuredSystem, Signer
+from spoofspan.uncertainty.measured_system import Signer
 from spoofspan.uncertainty.optimism import halves, optimism
 from spoofspan.uncertainty.replicates import Replicates
 
@@ -37,13 +34,28 @@ from spoofspan.uncertainty.replicates import Replicates
 class MeasuredTrials:
     """The a-DCF of one system, ready to be taken again without any cluster."""
 
-    measure: Measure
+    plan: Plan
     scores: UtteranceScores
     kinds: Mapping[str, str]  # target, nontarget or spoof
     utterances: Sequence[str]
     value: float
     point: OperatingPoint  # where it is least
     signer: Signer | None = None
+
+    @property
+    def measure(self) -> Measure:
+        """What is measured."""
+        return self.plan.measure
+
+    @property
+    def shared(self) -> Mapping[str, str]:
+        """What numbers must have in common to be compared."""
+        return self.plan.shared
+
+    @property
+    def spoofed(self) -> Collection[str]:
+        """The trials that are spoof."""
+        return {trial for trial in self.utterances if self.kinds[trial] == "spoof"}
 
     def replicates(self, clusters: Clusters) -> Replicates:
         """Refuse to draw clusters."""
@@ -107,24 +119,3 @@ class MeasuredTrials:
         costs = {name: float(value) for name, value in self.measure.parameters}
         prices = np.array([float(one) for one in trial_costs(**costs)])
         return rates @ prices / min(prices[0], prices[1:].sum())
-
-
-def measured_utterances(
-    truth: References | Mapping[str, str],
-    scores: UtteranceScores,
-    measure: Measure,
-    options: EvaluationOptions,
-    threshold: float | None = None,
-) -> Measured:
-    """Take a measure of utterance scores once, ready to be taken again without any cluster."""
-    corpus = UtteranceCorpus(truth, scores)
-    alone = replace(options, threshold=threshold, resampling=None)
-    corpus.prepare([measure], alone)  # refuses what is not of utterances
-    plan = alone.plan(measure, None, trials=corpus.trials is not None)
-    mass, _ = corpus.mass(plan.rules, measure.kind.trials)
-    signer = partial(corpus.sign, plan, mass.utterances)
-    if measure.kind.priced:
-        found = plan.value(corpus.priced(plan, mass))
-        return replace(corpus.measured_trials(plan, mass, found), signer=signer)
-    found = plan.value(mass)
-    return MeasuredSystem(plan, mass, float(found.value), signer, found.point)

@@ -1,0 +1,589 @@
+"""Verification: a stated result is measured again, and confirmed, or every difference is named."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from spoofspan.base.errors import DataError, SpoofspanError, SpoofspanWarning, UsageError, reason_of
+from spoofspan.base.version import __version__
+from spoofspan.data.references import References
+from spoofspan.data.rules import CONVENTIONS, RULES, RULES_VERSION
+from spoofspan.data.scores import Higher, Scores
+from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.evaluation.corpus import Corpus, CorpusInMemory, Evaluation, ReadColumn
+from spoofspan.evaluation.measurement import Measurement
+from spoofspan.evaluation.plan import EvaluationOptions, verification_of
+from spoofspan.evaluation.signature import Signature, references_hash, scores_hash
+from spoofspan.evaluation.signature_text import BISECTION, NOTHING, kind_of, parse_signature
+from spoofspan.evaluation.stated_result import Source, StatedMeasurement, StatedResult
+from spoofspan.evaluation.utterances import Truth, UtteranceCorpus, labels_of
+from spoofspan.measures.eer_rules import EER_RULES
+from spoofspan.measures.measure import in_percent
+
+if TYPE_CHECKING:
+    from spoofspan.data.proposals import Proposals
+    from spoofspan.data.rules import Regions
+    from spoofspan.data.utterance_scores import VerificationScores
+    from spoofspan.evaluation.breakdown import Breakdown
+    from spoofspan.evaluation.crossed import CrossedBreakdown
+    from spoofspan.measures.costs import VerificationErrors
+    from spoofspan.uncertainty.clusters import Resampling
+
+# Of a measurement, what is compared by other means, or is a text for people.
+_NOT_COMPARED = ("signature", "short_signature", "rules", "hashes", "warnings", "notes", "decision", "reason")
+_OF_INTERVALS = ("interval", "intervals", "differences")
+MOST_REPLICATES = 100_000  # of a bootstrap that a file asks for
+# Sums of floats depend on the processor in their last digits.
+_CLOSE = {"rel_tol": 1e-9, "abs_tol": 1e-12}
+
+
+@dataclass(frozen=True)
+class ResultDifference:
+    """One thing in which a result and its repetition differ.
+
+    Parameters
+    ----------
+    name
+        The thing: ``references``, ``scores``, ``rule gaps``, ``version of spoofspan``, ``value``, ...
+    stated, found
+        As the result states it, and as it was found.
+    measure
+        The measure it belongs to; empty if it concerns all of them.
+    """
+
+    name: str
+    stated: str
+    found: str
+    measure: str = ""
+
+    def __str__(self) -> str:
+        of = f"{self.measure}, " if self.measure else ""
+        return f"{of}{self.name}: stated {self.stated}, found {self.found}"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The outcome of :func:`verify`; it is true if the result was confirmed.
+
+    Parameters
+    ----------
+    result
+        The file or signature that was verified.
+    differences
+        Everything that differs; empty if the result is confirmed.
+    evaluation
+        What was measured again; empty if that was not possible.
+    notes
+        What was not repeated, and what may explain a difference.
+
+    Examples
+    --------
+    See :func:`verify`.
+
+    """
+
+    result: str
+    differences: tuple[ResultDifference, ...]
+    evaluation: Evaluation
+    notes: tuple[str, ...] = ()
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether nothing differs."""
+        return not self.differences
+
+    def __bool__(self) -> bool:
+        return self.confirmed
+
+    def __str__(self) -> str:
+        values = [f"  {one.measure} {one.value_text}" for one in self.evaluation.measurements.values()]
+        notes = [f"note: {one}" for one in self.notes]
+        if self.confirmed:
+            return "\n".join([f"confirmed: {self.result}", *values, *notes])
+        return "\n".join([f"not confirmed: {self.result}", *(f"  {one}" for one in self.differences), *notes])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON."""
+        return {
+            "spoofspan": __version__,
+            "result": self.result,
+            "confirmed": self.confirmed,
+            "differences": [vars(one) for one in self.differences],
+            "values": {name: one.value for name, one in self.evaluation.measurements.items()},
+            "notes": list(self.notes),
+        }
+
+
+def verify(
+    result: Source,
+    references: Truth | Corpus,
+    scores: Scores | Proposals | UtteranceScores | None = None,
+    *,
+    utterance_scores: UtteranceScores | None = None,
+    boundary_scores: Scores | None = None,
+    asv_scores: VerificationScores | None = None,
+    asv_rates: Sequence[float] | None = None,
+    regions: Regions | None = None,
+    columns: Mapping[str, Mapping[str, str]] | None = None,
+    value: str | float | None = None,
+) -> Verification:
+    """Measure a result again under the rules that it states, and say whether it is confirmed, or what differs.
+
+    Parameters
+    ----------
+    result
+        The JSON of ``spoofspan eval`` (a path, or its content), a signature in any printed form, or what was measured
+        in Python.
+    references, scores
+        The corpus as in :func:`spoofspan.evaluate` or :func:`spoofspan.evaluate_utterances`; or, alone, a corpus in
+        shards (:func:`spoofspan.sharded`).
+    utterance_scores, boundary_scores, asv_scores, asv_rates, regions
+        Further inputs of the result, as in :func:`spoofspan.evaluate`.
+    columns
+        The columns of metadata (:func:`spoofspan.read_metadata`) that groups and intervals are made by.
+    value
+        With a signature: the value that was published with it, as it is printed: ``"5.21%"`` or ``0.0521``. It is
+        compared to as many decimals as it has.
+
+    Returns
+    -------
+    Verification
+        True if the result is confirmed; otherwise ``differences`` names what differs.
+
+    Raises
+    ------
+    DataError
+        If the file is not a result, or an old one that does not state its rules.
+
+    Examples
+    --------
+    >>> import spoofspan as ss
+    >>> references = ss.References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
+    >>> frames = {"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}
+    >>> scores = ss.Scores.from_frames(frames, hop=0.02, higher="bonafide")
+    >>> signature = ss.range_eer(references, scores).signature
+    >>> print(ss.verify(signature.short, references, scores, value="25.0%"))
+    confirmed: the signature
+      range-eer 25.00 %
+    >>> frames["u1"][:2] = [-1.0, -1.0]
+    >>> other = ss.Scores.from_frames(frames, hop=0.02, higher="bonafide")
+    >>> [one.name for one in ss.verify(signature.short, references, other, value="25.0%").differences]
+    ['scores', 'value']
+    """
+    corpus = corpus_of(references, scores, utterance_scores, boundary_scores)
+    known = columns or {}
+    asv = verification_of(asv_scores, asv_rates)
+    return verify_corpus(
+        StatedResult.read(result), corpus, regions=regions, asv_scores=asv, read_column=known.__getitem__, value=value
+    )
+
+
+def corpus_of(
+    references: Truth | Corpus,
+    scores: Scores | Proposals | UtteranceScores | None,
+    utterance_scores: UtteranceScores | None = None,
+    boundary_scores: Scores | None = None,
+) -> Corpus:
+    """The corpus that was given as such, or as its two sides."""
+    if isinstance(references, Corpus):
+        return references
+    if isinstance(scores, UtteranceScores):
+        return UtteranceCorpus(labels_of(references), scores)
+    return CorpusInMemory(cast("References", references), cast("Scores", scores), utterance_scores, boundary_scores)
+
+
+def verify_corpus(
+    result: StatedResult,
+    corpus: Corpus,
+    *,
+    regions: Regions | None = None,
+    asv_scores: VerificationScores | VerificationErrors | None = None,
+    read_column: ReadColumn | None = None,
+    value: str | float | None = None,
+) -> Verification:
+    """Verify a result on a corpus, wherever it lies; ``read_column`` gives a column of metadata, or raises."""
+    if result.is_file and "measurements" not in result.plain:  # a table of several systems
+        result = result.of_system(_given_hashes(corpus))
+    found = _Repetition(result, corpus, regions, asv_scores, read_column)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpoofspanWarning)
+        found.compare()
+        if value is not None:
+            found.compare_value(value)
+        found.explain()
+    return Verification(result.name, tuple(found.differences.values()), found.evaluation, tuple(found.notes))
+
+
+@dataclass
+class _Repetition:
+    """A result, and the corpus it is measured on again; differences are collected by measure and name."""
+
+    result: StatedResult
+    corpus: Corpus
+    regions: Regions | None
+    asv_scores: VerificationScores | VerificationErrors | None
+    read_column: ReadColumn | None
+    with_intervals: bool = True
+    causes: bool = False
+    evaluation: Evaluation = field(default_factory=lambda: Evaluation({}))
+    differences: dict[tuple[str, str], ResultDifference] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def differ(self, name: str, stated: object, found: object, measure: str = "", *, measured: bool = False) -> None:
+        """Note a difference; what concerns the inputs or the versions is noted once for all measures.
+
+        Of what was ``measured``, only values are noted once a cause is known: thresholds and rates follow it.
+        """
+        if measured and self.causes and name != "value":
+            return
+        measure = "" if name in _OF_ALL or len(self.result.measures) == 1 else measure
+        self.causes |= not measured
+        self.differences.setdefault((measure, name), ResultDifference(name, _text(stated), _text(found), measure))
+
+    def compare(self) -> None:
+        """Measure again and compare everything that the result states."""
+        self._compare_versions()
+        for one in self.result.measurements:
+            self._contradictions(one)
+        if any(one.fields.version != RULES_VERSION for one in self.result.measurements):
+            return  # other rules, and other hashes
+        try:
+            options = self.result.options(higher_of(self.corpus), self.regions, self.asv_scores, self._resampling())
+            self.evaluation = measured_again(self.result, self.corpus, options)
+        except SpoofspanError as error:
+            self._compare_inputs()
+            if not self.differences:
+                if isinstance(error, UsageError):
+                    raise
+                self.differ("measurement", "a value", f"none: {reason_of(error)}")
+            else:
+                self.notes.append(f"it could not be measured again: {reason_of(error)}")
+            return
+        for stated in self.result.measurements:
+            found = self.evaluation.measurements.get(stated.measure)
+            if found is not None:
+                self._compare_measurement(stated, found)
+        self._compare_groups(options)
+
+    def _compare_versions(self) -> None:
+        stated = self.result.spoofspan
+        if stated is not None and _release(stated) != _release(__version__):
+            self.differ("version of spoofspan", stated, __version__)
+        if self.result.rules_version not in (None, RULES_VERSION):
+            self.differ("version of the rules", self.result.rules_version, RULES_VERSION)
+        for one in self.result.measurements:
+            if one.fields.version != RULES_VERSION:
+                self.differ("version of the rules", one.fields.version, RULES_VERSION)
+
+    def _contradictions(self, one: StatedMeasurement) -> None:
+        """The fields of a file that its own signature contradicts."""
+        if not one.plain:
+            return
+        for name, value in one.fields.rules.items():
+            other = one.rules.get(name, value)
+            automatic = name == "slack" and value == "auto"  # which equals the given one
+            if name in RULES and name != "regions" and value != other and not automatic:
+                self.differ(f"rule {name}", f"{value} in the signature", f"{other} in the rules", one.measure)
+        hashes = one.plain.get("hashes")
+        for name, value in one.fields.all_hashes.items():
+            other = hashes.get(name, NOTHING) if isinstance(hashes, Mapping) else NOTHING
+            if other != value:
+                self.differ(_input_name(name), f"{value} in the signature", f"{other} in the hashes", one.measure)
+        if one.fields.measure != one.measure:
+            self.differ("measure", f"{one.fields.measure} in the signature", one.measure)
+
+    def _compare_measurement(self, stated: StatedMeasurement, found: Measurement) -> None:
+        fields = found.signature.fields
+        if stated.fields.short:
+            fields = fields.under(str(stated.fields.convention))
+        for name, (one, two) in stated.fields.differences(fields).items():
+            self.differ(name, one, two, stated.measure)
+        if not stated.plain:
+            return
+        plain = found.to_dict()
+        for name, value in plain["rules"].items():
+            if stated.rules.get(name, NOTHING) != value:
+                self.differ(f"rule {name}", stated.rules.get(name, NOTHING), value, stated.measure)
+        self._compare_short(stated, found.signature)
+        for name, one, two in self._apart(stated.plain, plain):
+            self.differ(name, one, two, stated.measure, measured=True)
+
+    def _compare_short(self, stated: StatedMeasurement, signature: Signature) -> None:
+        text = str(stated.plain["short_signature"])
+        if text == signature.short:
+            return
+        try:
+            fields = parse_signature(text)
+        except UsageError:
+            self.differ("short signature", text, signature.short, stated.measure)
+            return
+        if _release(fields.spoofspan or "") != _release(self.result.spoofspan or __version__):
+            self.differ("version of spoofspan", fields.spoofspan, __version__)
+        for name, (one, two) in fields.differences(signature.fields.under(signature.convention)).items():
+            self.differ(name, one, two, stated.measure)
+
+    def _apart(self, stated: Any, found: Any) -> Iterator[tuple[str, Any, Any]]:
+        """The places in which plain data differ, without intervals that were not repeated."""
+        skipped = _NOT_COMPARED if self.with_intervals else (*_NOT_COMPARED, *_OF_INTERVALS)
+        return _apart(stated, found, skipped)
+
+    def _resampling(self) -> Resampling | None:
+        """How the intervals of the file were made; None if there are none, or if they cannot be repeated."""
+        stated = next((one.plain["interval"] for one in self.result.measurements if one.plain.get("interval")), None)
+        if not isinstance(stated, Mapping):
+            return None
+        from spoofspan.uncertainty.clusters import Resampling
+
+        level, seed, replicates = (stated.get(name) for name in ("level", "seed", "replicates"))
+        whole = all(
+            type(one) is int and 0 <= one <= most for one, most in ((seed, 2**63), (replicates, MOST_REPLICATES))
+        )
+        if not whole or not isinstance(level, float):
+            raise DataError(f"{self.result.name}: an interval has no level, seed or number of replicates")
+        told = {
+            "method": str(stated.get("method")),
+            "confidence": level,
+            "seed": seed,
+            "replicates": replicates or 2000,
+        }
+        by = str(stated.get("drawn_by"))
+        if by != "utterance":
+            columns = {name: self._column(name, "intervals") for name in by.split(" x ")}
+            if None in columns.values():
+                self.with_intervals = False
+                return None
+            told["clusters"] = columns
+        return Resampling(**cast("Any", told))
+
+    def _column(self, name: str, what: str) -> Mapping[str, str] | None:
+        with suppress(KeyError, UsageError):
+            if self.read_column is not None:
+                return self.read_column(name)
+        self.notes.append(f"{what} by {name} were not repeated; give columns={{{name!r}: ...}} (--metadata FILE)")
+        return None
+
+    def _compare_groups(self, options: EvaluationOptions) -> None:
+        """Repeat the breakdowns of a file."""
+        from spoofspan.evaluation.breakdown import BREAKDOWNS
+
+        # as eval does: how proposals are made concerns the measures of the whole corpus
+        grouped = replace(options, smoothing=None, min_duration=0.0, merge_gap=0.0)
+        for one in _entries(self.result.plain, "breakdowns"):
+            by, measure = str(one.get("by")), str(one.get("measure"))
+            column = {} if by in BREAKDOWNS else self._column(by, "groups")
+            if column is not None:
+                read: ReadColumn = {by: column}.__getitem__
+                self._compare_group(one, partial(self.corpus.break_down, by, measure, grouped, read))
+        for one in _entries(self.result.plain, "crossed"):
+            names, measure = [str(name) for name in one.get("by", ())], str(one.get("measure"))
+            columns = {name: column for name in names if (column := self._column(name, "groups")) is not None}
+            if len(columns) == len(names):
+                crossed = partial(self.corpus.cross, ",".join(names), measure, options, columns.__getitem__)
+                self._compare_group(one, crossed)
+
+    def _compare_group(self, stated: Mapping[str, Any], repeat: Callable[[], Breakdown | CrossedBreakdown]) -> None:
+        by = stated["by"]
+        where, measure = f"groups by {by if isinstance(by, str) else ' x '.join(by)}", str(stated["measure"])
+        try:
+            found = repeat().to_dict()
+        except SpoofspanError as error:
+            self.differ(where, "values", f"none: {reason_of(error)}", measure)
+            return
+        for name, one, two in self._apart(stated, found):
+            self.differ(f"{where}, {name}", one, two, measure, measured=True)
+
+    def _compare_inputs(self) -> None:
+        """Compare the hashes of what was given, where nothing could be measured."""
+        given = _given_hashes(self.corpus)
+        for one in self.result.measurements:
+            for name, stated in one.fields.all_hashes.items():
+                found = given.get(name)
+                if found is not None and not found.startswith(stated):
+                    self.differ(_input_name(name), stated, found)
+
+    def compare_value(self, value: str | float) -> None:
+        """Compare the value of the only measurement with a published one, to as many decimals as that has."""
+        if len(self.evaluation) != 1:
+            if self.differences:
+                return
+            raise UsageError(
+                "value= (--value) goes with the signature of one measurement; a result file has its values"
+            )
+        (found,) = self.evaluation.measurements.values()
+        text = str(value).strip().replace(" ", "")
+        percent = text.endswith("%")
+        if percent and not in_percent(found.measure):
+            raise UsageError(f"value={text!r}: {found.measure} is no share; give it without %")
+        try:
+            stated = Decimal(text.removesuffix("%"))
+            half = Decimal(1).scaleb(cast("int", stated.as_tuple().exponent)) / 2
+        except (InvalidOperation, TypeError):
+            raise UsageError(f"value={text!r}: must be a number, such as 5.21% or 0.0521") from None
+        if not stated.is_finite() or not abs(Decimal(found.value * (100 if percent else 1)) - stated) <= half * Decimal(
+            "1.000001"
+        ):
+            self.differ("value", text, found.value_text if percent else found.value, found.measure)
+
+    def explain(self) -> None:
+        """Name the rule under which the first wrong value would be right, if no rule or input is known to differ."""
+        if any(name in _OF_ALL or name.startswith("rule ") for _, name in self.differences):
+            return
+        wrong = {measure for measure, name in self.differences if name == "value"}
+        several = len(self.result.measures) > 1
+        stated = next((one for one in self.result.measurements if (one.measure if several else "") in wrong), None)
+        value = None if stated is None else stated.plain.get("value")
+        if stated is None or not isinstance(value, float | int) or BISECTION.fullmatch(stated.measure):
+            return
+        options = self.result.options(higher_of(self.corpus), self.regions, self.asv_scores)
+        for what, changed in _single_changes(options, kind_of(stated.measure)):
+            with suppress(SpoofspanError):
+                other = self.corpus.evaluate([stated.measure], changed)[stated.measure]
+                if math.isclose(other.value, value, **_CLOSE):
+                    self.notes.append(f"the stated value of {stated.measure} is that under {what}")
+                    return
+
+
+# Differences that concern every measure of a result.
+_OF_ALL = ("references", "scores", "utterances", "number of utterances", "version of spoofspan", "version of the rules")
+
+
+def measured_again(result: StatedResult, corpus: Corpus, options: EvaluationOptions) -> Evaluation:
+    """Measure what a result states, as it was measured."""
+    first = BISECTION.fullmatch(result.measures[0])
+    if first is not None:
+        from spoofspan.evaluation.evaluate import bisection_eer
+
+        if not isinstance(corpus, CorpusInMemory):
+            raise UsageError("Algorithm 1 (bisection) needs the corpus in memory; leave --stream and --jobs out")
+        found = bisection_eer(
+            corpus.references,
+            corpus.scores,
+            precision=float(first["precision"]),
+            quantiles=cast("Any", first["quantiles"]),
+            convention=options.convention,
+            **cast("Any", dict(options.rules)),
+        )
+        return Evaluation({found.measure: found})
+    evaluation = corpus.evaluate(result.measures, options)
+    if result.is_file:
+        return evaluation
+    # which utterances count is a rule that only their hash shows
+    stated = result.measurements[0].fields
+    for rule in RULES["utterances"].values:
+        if _same_utterances(stated.hashes.get("utterances"), stated.count, evaluation):
+            break
+        changed = replace(options, rules={**options.rules, "utterances": rule})
+        evaluation = corpus.evaluate(result.measures, changed)
+    return evaluation
+
+
+def _same_utterances(used: str | None, count: int | None, evaluation: Evaluation) -> bool:
+    fields = next(iter(evaluation.measurements.values())).signature.fields
+    return used in (None, fields.hashes["utterances"]) and count in (None, fields.count)
+
+
+_SECONDS = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.025, 0.04, 0.05, 0.1, 0.2, 0.25, 0.5)  # that people choose
+
+
+def _single_changes(options: EvaluationOptions, kind: str) -> Iterator[tuple[str, EvaluationOptions]]:
+    """The options with one rule changed, or with another convention, in words."""
+    for name in EER_RULES:
+        if name != "bucketed":
+            yield f"the EER rule {name}", replace(options, eer_rule=name)
+    for rule in RULES.values():
+        if kind in rule.of:
+            for value in rule.values or (_SECONDS if rule.kind == "seconds" else ()):
+                yield f"{rule.name}={value}", replace(options, rules={**options.rules, rule.name: value})
+    for name in CONVENTIONS:
+        yield f"the convention {name}", replace(options, convention=name)
+
+
+def _apart(stated: Any, found: Any, skipped: Sequence[str], where: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """The places in which plain data differ, ``skipped`` names left out; numbers are compared to nine digits."""
+    if isinstance(found, Mapping):
+        stated = stated if isinstance(stated, Mapping) else {}
+        for name, value in found.items():
+            if name not in skipped:
+                yield from _apart(stated.get(name, NOTHING), value, skipped, f"{where}, {name}" if where else name)
+    elif isinstance(found, list | tuple):
+        others = stated if isinstance(stated, list | tuple) else []
+        if len(others) != len(found):
+            yield where, f"{len(others)} entries", f"{len(found)} entries"
+            return
+        for place, (one, two) in enumerate(zip(others, found, strict=True)):
+            name = two.get("name", place) if isinstance(two, Mapping) else place
+            yield from _apart(one, two, skipped, f"{where}, {name}")
+    elif not _same(stated, found):
+        yield where, stated, found
+
+
+def _same(stated: Any, found: Any) -> bool:
+    if isinstance(found, bool) or found is None or (isinstance(found, str) and not _is_number(stated)):
+        return bool(stated == found)
+    if not _is_number(stated) or not _is_number(found):
+        return str(stated) == str(found)
+    one, two = float(stated), float(found)
+    return (math.isnan(one) and math.isnan(two)) or math.isclose(one, two, **_CLOSE)
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, bool) and (isinstance(value, int | float) or value in ("inf", "-inf", "nan"))
+
+
+def _entries(plain: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """The breakdowns of a file that have the shape of one; others are refused."""
+    found = plain.get(name, [])
+
+    def is_breakdown(one: Any) -> bool:
+        if not isinstance(one, Mapping):
+            return False
+        by = one.get("by")
+        names = [by] if name == "breakdowns" else by if isinstance(by, list) else []
+        return bool(names) and all(isinstance(text, str) and text for text in (*names, one.get("measure")))
+
+    if not isinstance(found, list) or not all(map(is_breakdown, found)):
+        raise DataError(
+            f"{name!r} is not a list of breakdowns; write the result again: spoofspan eval ... --format json"
+        )
+    return found
+
+
+def _text(value: object) -> str:
+    return str(value) if isinstance(value, str) else repr(value)
+
+
+def _release(version: str) -> tuple[str, ...]:
+    """The part of a version that may change numbers."""
+    return tuple(version.split(".")[:2])
+
+
+def _input_name(name: str) -> str:
+    return name if name in ("references", "utterances") else "scores"
+
+
+def higher_of(corpus: Corpus) -> Higher | None:
+    """What high scores mean; None for proposals, which have no threshold."""
+    if isinstance(corpus, UtteranceCorpus):
+        return corpus.scores.higher
+    with suppress(UsageError):
+        return corpus.higher
+    return None
+
+
+def _given_hashes(corpus: Corpus) -> dict[str, str]:
+    """The hashes of inputs that are at hand, by the names of a signature."""
+    if isinstance(corpus, UtteranceCorpus):
+        return {"references": corpus.truth_hash, "utterance-scores": corpus.scores_hash}
+    if not isinstance(corpus, CorpusInMemory):
+        return {}
+    found = {"references": references_hash(corpus.references)}
+    if isinstance(corpus.system, Scores):
+        found |= {"scores": scores_hash(corpus.system), "score-rows": scores_hash(corpus.system, rows=True)}
+    return found
