@@ -26,8 +26,6 @@ NAMES += ("reliability", "pav", "tippett", "roc", "fine_measurement", "fine_resa
 @cache
 def prepared():
     """The data of all figures, by name, each with the function that draws it."""
-    from spoofspan.report.figures import calibration_data as calibration
-    from spoofspan.report.figures import calibration_figures
     from spoofspan.report.figures import system_figures as figures
     from spoofspan.report.figures import utterance_figures as timeline_figures
     from spoofspan.report.figures.heatmap import draw_heatmap
@@ -68,11 +66,11 @@ def prepared():
         ),
         "heatmap": (draw_heatmap, {"dev": table, "eval": table}),
         "reliability": (
-            calibration_figures.draw_reliability,
-            [calibration.reliability_data(one, "llr") for one in (fine, coarse)],
+            figures.draw_reliability,
+            [data.reliability_data(one, "llr") for one in (fine, coarse)],
         ),
-        "pav": (calibration_figures.draw_pav, [calibration.pav_data(one, "llr") for one in (fine, coarse)]),
-        "tippett": (calibration_figures.draw_tippett, [calibration.tippett_data(one, "llr") for one in (fine, coarse)]),
+        "pav": (figures.draw_pav, [data.pav_data(one, "llr") for one in (fine, coarse)]),
+        "tippett": (figures.draw_tippett, [data.tippett_data(one, "llr") for one in (fine, coarse)]),
     }
 
 

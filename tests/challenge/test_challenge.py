@@ -253,7 +253,8 @@ def test_any_score_format_can_be_submitted(name, tmp_path):
     if name == "kaldi-scp":
         assert "names other files" in problems[0]
     else:
-        expected = "have no score" if name == "hypothesis-json" else "threshold"  # it lists spoofs alone
+        spoofs_alone = name in ("hypothesis-json", "hypothesis-language-model")
+        expected = "have no score" if spoofs_alone else "threshold"
         assert all(expected in one for one in problems), problems
 
 

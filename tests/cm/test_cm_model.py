@@ -138,7 +138,7 @@ def test_pooling_is_the_pooling_of_the_paper():
 
 def test_the_loss_and_its_gradient_are_those_of_the_formula():
     cosines = torch.tensor([[0.3, -0.2], [0.9, 0.1], [-0.4, 0.8], [0.5, 0.5]], requires_grad=True)
-    targets = torch.tensor([loss.BONA_FIDE, loss.SPOOF, loss.BONA_FIDE, loss.NOT_COUNTED])
+    targets = torch.tensor([labels.TARGET[name] for name in ("bona fide", "spoof", "bona fide", "not counted")])
     value = loss.whole_loss({"20ms": cosines}, {"20ms": targets}, {"20ms": 3})
     value.backward()
     tenth = Fraction(1, 10)

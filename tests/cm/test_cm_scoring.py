@@ -27,7 +27,7 @@ from spoofspan.cm.config import BASELINE, SMALL  # noqa: E402
 from spoofspan.cm.frame_times import SEGMENT_BRANCHES, frame_count, resolution, samples_of  # noqa: E402
 from spoofspan.cm.model import build  # noqa: E402
 from spoofspan.cm.scorers import load_scorer  # noqa: E402
-from spoofspan.cm.scoring import CONTEXT, find_recordings, score_sounds, windows_of  # noqa: E402
+from spoofspan.cm.scoring import CONTEXT, find_recordings, load_model, score_sounds, windows_of  # noqa: E402
 from spoofspan.formats.reading import read_utterance_scores  # noqa: E402
 from spoofspan.formats.sound import Sound, sounds_in  # noqa: E402
 
@@ -295,8 +295,8 @@ def test_a_folder_without_sound_is_not_passed_over(tmp_path, monkeypatch):
 
 
 def test_what_is_no_checkpoint_is_refused(checkpoint, tmp_path):
-    with pytest.raises(ss.UsageError, match="no checkpoint"):
-        load_scorer(tmp_path)
+    with pytest.raises(ss.UsageError, match="is no model"):
+        load_model(tmp_path)
     broken = tmp_path / "broken"
     checkpoints.save(broken, build(SMALL), SMALL, {})
     (broken / "model.safetensors").write_bytes((broken / "model.safetensors").read_bytes()[:5000])

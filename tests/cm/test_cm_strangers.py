@@ -180,7 +180,8 @@ def test_a_card_of_another_shape_is_refused(change, folder, capsys):
 def test_a_card_of_other_branches_is_refused(folder):
     plain = json.loads(model()["card.json"])
     maps = plain["calibrations"]
-    place = folder(card_json=json.dumps(plain | {"calibrations": {"80ms": maps["20ms"]}}).encode())
+    renamed = maps["20ms"] | {"systems": [maps["20ms"]["systems"][0] | {"name": "80ms"}]}
+    place = folder(card_json=json.dumps(plain | {"calibrations": {"80ms": renamed}}).encode())
     assert "calibrates the branch 80ms, which the model does not have" in refused(place)
     for wrong in ({"20ms": maps["fused"]}, {"20ms": maps["utterance"]}, {"x": maps["20ms"]}):
         assert "card.json" in refused(folder(card_json=json.dumps(plain | {"calibrations": wrong}).encode()))

@@ -98,6 +98,14 @@ def test_a_corpus_without_a_leak_raises_no_alarm(quiet):
     assert parts == {"all", "A01", "A02", "train", "eval"}
 
 
+def test_a_set_of_one_speaker_has_no_interval():
+    utterances, measured = corpus(speakers=5)
+    sets = [replace(one, subset="dev" if one.speaker == "s0" else "eval") for one in utterances]
+    found = audit_measured(sets, measured).of("level", "dev")
+    assert 0 <= found.eer <= 1
+    assert np.isnan([found.low, found.high]).all()
+
+
 @pytest.mark.slow
 def test_a_leak_of_one_attack_is_found_in_that_attack_alone():
     pairs = [

@@ -1,7 +1,9 @@
 """Corpora, built: what is in the files, the same bytes for the same seed, and builds that were interrupted."""
 
+import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -66,6 +68,35 @@ def run(*arguments):
 
 
 # ---------------------------------------------------------------- what is in it
+
+
+def test_croissant_metadata_name_every_file_and_say_how_to_read_the_ranges(corpus, about):
+    plain = json.loads((corpus / "croissant.json").read_text())
+    listed = {one["@id"]: one for one in plain["distribution"]}
+    for one in listed.values():
+        if one["@type"] == "cr:FileObject":
+            assert hashlib.sha256((corpus / one["contentUrl"]).read_bytes()).hexdigest() == one["sha256"]
+    for subset in SETS:
+        sounds = list(corpus.glob(listed[f"{subset}-wav"]["includes"]))
+        assert len(sounds) == about["sets"][subset]["utterances"]
+    fields = {one["@id"]: one["source"] for record in plain["recordSet"] for one in record["field"]}
+    assert {source["fileObject"]["@id"] for source in fields.values()} <= set(listed)
+    lines = (corpus / listed["eval-rttm_attacks"]["contentUrl"]).read_text().splitlines()
+    names = ("utterance", "start", "duration", "label")
+    patterns = [fields[f"eval-ranges/{name}"]["transform"]["regex"] for name in names]
+    read = [tuple(re.match(pattern, line)[1] for pattern in patterns) for line in lines]
+    assert read == [tuple(line.split()[place] for place in (1, 3, 4, 7)) for line in lines]
+    assert str(corpus) not in json.dumps(plain)  # no path of this disk
+
+
+def test_mlcroissant_reads_the_records(corpus, about):
+    mlcroissant = pytest.importorskip("mlcroissant")
+    found = mlcroissant.Dataset(jsonld=str(corpus / "croissant.json"))
+    utterances = [one["eval/utterance"].decode() for one in found.records("eval")]
+    assert utterances == [one.utterance for one in read_provenance(SetFiles(corpus, "eval").provenance)]
+    ranges = list(found.records("eval-ranges"))
+    seconds = sum(one["eval-ranges/duration"] for one in ranges if one["eval-ranges/label"] != b"bonafide")
+    assert seconds == pytest.approx(about["sets"]["eval"]["spoof_seconds"], abs=0.001 * len(ranges))
 
 
 def test_a_built_corpus_passes_its_check(corpus):

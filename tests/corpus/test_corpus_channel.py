@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import spoofspan as ss
 from spoofspan.cli import app
 from spoofspan.corpus.building import build
-from spoofspan.corpus.builtin import Sentence, say
+from spoofspan.corpus.builtin import Sentence
 from spoofspan.corpus.channel import OPEN, Channel
 from spoofspan.corpus.checking import check_corpus
 from spoofspan.corpus.frames import RATE
@@ -39,7 +39,7 @@ def speech(tmp_path_factory):
         for number in range(1, 4):
             path = folder / "bonafide" / f"speaker{speaker}" / f"{number}.wav"
             path.parent.mkdir(parents=True, exist_ok=True)
-            sound = say(Sentence(speaker, number, None, "train", 3))
+            sound = Sentence(speaker, number, None, "train", 3).sound()
             path.write_bytes(wav_bytes(sound + 0.02 * np.sin(2 * np.pi * 40 * np.arange(sound.size) / RATE)))
     return folder
 

@@ -9,13 +9,13 @@ import pytest
 
 import spoofspan as ss
 from spoofspan.corpus.building import build
-from spoofspan.corpus.builtin import Sentence, built_in_settings, say, sentences_of
+from spoofspan.corpus.builtin import Sentence, built_in_settings, sentences_of
 from spoofspan.corpus.checking import check_corpus, segments_of
 from spoofspan.corpus.settings import BUILT_IN_SPEAKERS, BUILT_IN_UTTERANCES, Settings
-from spoofspan.corpus.source_folder import Recording, find_recordings
+from spoofspan.corpus.source_folder import Recording, attack_ids, attacks_of, named_recordings, recordings_in
 from spoofspan.corpus.splice_plan import deal_speakers, held_out_attacks, make_plan
 from spoofspan.corpus.survey import look_at
-from spoofspan.corpus.vocoder_families import ATTACKS
+from spoofspan.corpus.vocoders import ATTACKS
 from spoofspan.formats.arrays import segment_labels
 from spoofspan.formats.sound import FULL_SCALE, read_sound, wav_bytes
 
@@ -30,7 +30,7 @@ def speech(tmp_path_factory):
             kind = {None: "bonafide", "A01": "griffin-lim", "A02": "lpc"}[attack]
             path = folder / kind / f"speaker{speaker}" / f"{number}.wav"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(wav_bytes(say(Sentence(speaker, number, attack, "train", 3))))
+            path.write_bytes(wav_bytes(Sentence(speaker, number, attack, "train", 3).sound()))
     return folder
 
 
@@ -83,6 +83,11 @@ def test_other_levels_in_the_source_come_out_the_same(speech, tmp_path):
     surveyed = look_at([Recording("a", path, "s", None), Recording("b", louder, "s", None)], -26.0)
     assert surveyed[1].gain == pytest.approx(surveyed[0].gain / 2)
     assert surveyed[0].speech == surveyed[1].speech
+
+
+def find_recordings(source):
+    found = recordings_in(source)
+    return named_recordings(found, attack_ids(attacks_of(found)))
 
 
 def test_a_list_chooses_recordings_speakers_and_sets(speech, tmp_path):
@@ -335,5 +340,5 @@ def test_a_folder_of_that_layout_from_elsewhere_is_checked_as_far_as_it_goes(cor
 def test_segments_by_hand():
     ranges = {"u": [(0.0, 0.02, "bonafide"), (0.02, 0.0400001, "spoof", "A01"), (0.0400001, 0.05, "bonafide")]}
     references = ss.References.from_ranges(ranges, durations={"u": 0.05})
-    assert [(utt, flags.tolist()) for utt, flags in segments_of(references, 0.02)] == [("u", [False, True, True])]
-    assert [flags.tolist() for _, flags in segments_of(references, 0.01)] == [[False, False, True, True, True]]
+    assert segments_of(references, 0.02)["u"].tolist() == [False, True, True]
+    assert segments_of(references, 0.01)["u"].tolist() == [False, False, True, True, True]

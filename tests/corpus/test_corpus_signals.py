@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 import spoofspan as ss
-from spoofspan.corpus import pieces
-from spoofspan.corpus.frames import RATE, add_noise, add_pulses, frames_in
+from spoofspan.corpus import vocoders
+from spoofspan.corpus.frames import RATE, add_noise, add_pulses, cut
 from spoofspan.corpus.splicing import SplicePiece, best_lag, cross_fade, splice
 from spoofspan.corpus.survey import active_level, find_speech, find_units, gain_to, level_of
-from spoofspan.corpus.vocoder_families import VOCODERS
-from spoofspan.corpus.vocoders import analyse, find_pitch, resynthesise
+from spoofspan.corpus.vocoders import VOCODERS, analyse, find_pitch, resynthesise
 from spoofspan.corpus.voices import draw_varied_voice, draw_voice, speak
 from spoofspan.formats.sound import FULL_SCALE, read_sound, wav_bytes, whole_samples
 
@@ -78,26 +77,26 @@ def test_the_total_length_is_that_of_the_pieces_moved_by_their_lags():
     pieces = [SplicePiece(noise(3000, seed), 600, 2400) for seed in range(4)]
     done = splice(pieces, overlap=64, search=40)
     assert done.sound.size == 4 * 1800 - sum(joint.lag for joint in done.joints)
-    assert len(done.stretches) == 4
+    assert len(done.origins) == 4
     assert len(done.joints) == 3
 
 
 def test_joints_lie_where_stretches_overlap_and_the_rest_is_a_copy():
     pieces = [SplicePiece(noise(3000, seed), 600, 2400) for seed in range(4)]
     done = splice(pieces, overlap=64, search=40)
-    assert done.stretches[0].start == 0
-    assert done.stretches[-1].end == done.sound.size
+    assert done.origins[0].start == 0
+    assert done.origins[-1].end == done.sound.size
     in_joint = np.zeros(done.sound.size, bool)
-    for left, right, joint in zip(done.stretches[:-1], done.stretches[1:], done.joints, strict=True):
+    for left, right, joint in zip(done.origins[:-1], done.origins[1:], done.joints, strict=True):
         assert (joint.start, joint.end) == (right.start, left.end)
         assert joint.end - joint.start == 64
         in_joint[joint.start : joint.end] = True
-    for piece, stretch in zip(pieces, done.stretches, strict=True):
+    for piece, stretch in zip(pieces, done.origins, strict=True):
         source = piece.sound[stretch.source_start :][: stretch.end - stretch.start]
         outside = ~in_joint[stretch.start : stretch.end]
         assert np.array_equal(done.sound[stretch.start : stretch.end][outside], source[outside])
     # cuts are in the middle of the overlaps, up to the lag
-    for piece, stretch, joint in zip(pieces[1:], done.stretches[1:], done.joints, strict=True):
+    for piece, stretch, joint in zip(pieces[1:], done.origins[1:], done.joints, strict=True):
         assert stretch.source_start + 32 == piece.cut_in + joint.lag
 
 
@@ -215,7 +214,7 @@ def test_files_that_cannot_be_used_are_named(tmp_path):
 
 def test_noise_through_an_open_filter_is_the_noise():
     sound = noise(5000)
-    assert add_noise(sound, np.ones((frames_in(5000), 513))) == pytest.approx(sound)
+    assert add_noise(sound, np.ones((len(cut(sound, 2)), 513))) == pytest.approx(sound)
 
 
 def test_a_pulse_through_an_open_filter_is_where_it_should_be():
@@ -281,17 +280,17 @@ def test_varied_voices_are_less_alike_and_still_speak():
 
 def test_the_transform_of_the_codec_gives_back_what_it_was_given():
     sound = noise(3000)
-    padded = np.pad(sound, (pieces.BLOCK, 2 * pieces.BLOCK))
-    window = np.sin(np.pi * (np.arange(2 * pieces.BLOCK) + 0.5) / (2 * pieces.BLOCK))
-    cut = np.lib.stride_tricks.sliding_window_view(padded, 2 * pieces.BLOCK)[:: pieces.BLOCK] * window
-    coefficients = pieces._lapped(cut)
-    k, n = np.arange(pieces.BLOCK), np.arange(2 * pieces.BLOCK)
-    basis = np.cos(np.pi / pieces.BLOCK * (n[None, :] + 0.5 + pieces.BLOCK / 2) * (k[:, None] + 0.5))
-    assert coefficients == pytest.approx(cut @ basis.T * np.sqrt(2 / pieces.BLOCK))  # the MDCT as it is defined
+    padded = np.pad(sound, (vocoders.BLOCK, 2 * vocoders.BLOCK))
+    window = np.sin(np.pi * (np.arange(2 * vocoders.BLOCK) + 0.5) / (2 * vocoders.BLOCK))
+    cut = np.lib.stride_tricks.sliding_window_view(padded, 2 * vocoders.BLOCK)[:: vocoders.BLOCK] * window
+    coefficients = vocoders._lapped(cut)
+    k, n = np.arange(vocoders.BLOCK), np.arange(2 * vocoders.BLOCK)
+    basis = np.cos(np.pi / vocoders.BLOCK * (n[None, :] + 0.5 + vocoders.BLOCK / 2) * (k[:, None] + 0.5))
+    assert coefficients == pytest.approx(cut @ basis.T * np.sqrt(2 / vocoders.BLOCK))  # the MDCT as it is defined
     back = np.zeros(padded.size)
-    for block, piece in enumerate(pieces._lapped_back(coefficients) * window):
-        back[block * pieces.BLOCK : (block + 2) * pieces.BLOCK] += piece
-    assert back[pieces.BLOCK : pieces.BLOCK + 3000] == pytest.approx(sound)
+    for block, piece in enumerate(vocoders._lapped_back(coefficients) * window):
+        back[block * vocoders.BLOCK : (block + 2) * vocoders.BLOCK] += piece
+    assert back[vocoders.BLOCK : vocoders.BLOCK + 3000] == pytest.approx(sound)
 
 
 def test_the_same_stream_says_the_same():

@@ -15,7 +15,7 @@ from random_corpora import random_case
 
 import spoofspan as ss
 from spoofspan.formats.tables import parquet
-from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores
+from spoofspan.formats.tables.dataframes import to_arrow
 
 distributed = pytest.importorskip("distributed", reason="dask is not installed: pip install 'spoofspan[dask]'")
 dask = pytest.importorskip("dask")
@@ -101,7 +101,7 @@ def partitioned(kind, references, scores, folder):
         return sorted(folder.glob("r*.parquet")), sorted(folder.glob("s*.parquet"))
     # rows of all utterances in any order, in small row groups: every piece has rows of every shard
     rng = np.random.default_rng(1)
-    for name, table in (("r", table_from_references(references)), ("s", table_from_scores(scores, long=True))):
+    for name, table in (("r", to_arrow(references)), ("s", to_arrow(scores))):
         pq.write_table(table.take(rng.permutation(table.num_rows)), folder / f"{name}.parquet", row_group_size=900)
     return folder / "r.parquet", folder / "s.parquet"
 
@@ -239,6 +239,12 @@ def test_other_measures_go_through_the_client(client, corpus, tmp_path):
 
 
 # ---------------------------------------------------------------- the command line, and refusals
+
+
+def test_a_stated_snap_is_a_rule_as_in_memory(client, corpus, tmp_path):
+    files = partitioned("one file", *corpus, tmp_path / "files")
+    found = cluster_of.evaluate(*files, ["range-eer"], client=client, partitions=2, snap=0.002)
+    assert found.to_dict() == ss.evaluate(*corpus, ["range-eer"], snap=0.002).to_dict()
 
 
 def test_the_command_line_prints_the_same(cluster, client, corpus, tmp_path, capsys):

@@ -9,7 +9,6 @@ import spoofspan as ss
 import spoofspan.demo
 from spoofspan.measures.costs import calibration_loss, cllr, min_cllr
 from spoofspan.measures.curve import error_curve_of
-from spoofspan.report.figures import calibration_data as calibration
 from spoofspan.report.figures import figure_data as data
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
@@ -35,7 +34,7 @@ def drawn_system(seed=0, count=400, higher="bonafide", scale=1.0, infinite=False
 def test_a_pav_map_is_isotonic_regression(higher, infinite):
     isotonic = pytest.importorskip("sklearn.isotonic", reason="scikit-learn, the other tool, is not installed")
     system, labels, ratios = drawn_system(higher=higher, infinite=infinite)
-    found = calibration.pav_data(system, "llr")
+    found = data.pav_data(system, "llr")
     order = np.argsort(ratios, kind="stable")
     finite = np.clip(ratios[order], -1e3, 1e3)  # the regression has no use for infinities, only for their order
     means, weights = _by_score(finite, 1 - labels[order])
@@ -60,7 +59,7 @@ def _by_score(scores, values):
 @pytest.mark.parametrize("higher", ["bonafide", "spoof"])
 def test_a_tippett_curve_counts_what_has_at_least_a_ratio(higher):
     system, labels, ratios = drawn_system(seed=1, higher=higher)
-    found = calibration.tippett_data(system, "llr")
+    found = data.tippett_data(system, "llr")
     places = np.sort(np.unique(ratios))
     between = (places[1:] + places[:-1]) / 2
     for line, chosen in ((found.bona_fide, labels == 0), (found.spoof, labels == 1)):
@@ -82,17 +81,17 @@ def test_probabilities_and_ratios_show_the_same():
     other = data.system_curve(
         references, ss.Scores.from_frames({"u": probabilities}, hop=0.02, higher="bonafide"), "one"
     )
-    first, second = calibration.pav_data(system, "llr"), calibration.pav_data(other, "probability")
+    first, second = data.pav_data(system, "llr"), data.pav_data(other, "probability")
     np.testing.assert_allclose(first.starts, second.starts, atol=1e-12)
     assert (first.cllr, first.min_cllr) == pytest.approx((second.cllr, second.min_cllr))
-    tables = (calibration.reliability_data(system, "llr"), calibration.reliability_data(other, "probability"))
+    tables = (data.reliability_data(system, "llr"), data.reliability_data(other, "probability"))
     assert tables[0].error == pytest.approx(tables[1].error)
 
 
 def test_the_loss_is_what_calibration_gains():
     system, _, _ = drawn_system(seed=3, scale=4.0)
     curve = error_curve_of(system.mass)
-    found = calibration.pav_data(system, "llr")
+    found = data.pav_data(system, "llr")
     assert found.loss == pytest.approx(found.cllr - found.min_cllr)
     assert found.loss > 0.05  # four times too sure
     assert calibration_loss(curve, "llr") == pytest.approx(cllr(curve, "llr") - min_cllr(curve))
@@ -109,24 +108,24 @@ def test_the_loss_is_a_measure():
 def test_a_certain_score_that_is_wrong_is_drawn_and_said():
     references = ss.References.from_ranges({"u": [(0.0, 0.04, "bonafide"), (0.04, 0.08, "spoof")]})
     scores = ss.Scores.from_frames({"u": [0.5, 1.0, 1.0, 0.0]}, hop=0.02, higher="bonafide")
-    found = calibration.pav_data(data.system_curve(references, scores), "probability")
+    found = data.pav_data(data.system_curve(references, scores), "probability")
     assert found.cllr == math.inf
     assert found.calibrated[0] == -math.inf
     pytest.importorskip("matplotlib", reason="figures need spoofspan[plot]")
-    from spoofspan.report.figures.calibration_figures import draw_pav, draw_reliability, draw_tippett
+    from spoofspan.report.figures.system_figures import draw_pav, draw_reliability, draw_tippett
 
     assert "Cllr infinite" in draw_pav([found]).axes[0].texts[0].get_text()
     system = data.system_curve(references, scores)
-    draw_tippett([calibration.tippett_data(system, "probability")])
-    draw_reliability([calibration.reliability_data(system, "probability")])
+    draw_tippett([data.tippett_data(system, "probability")])
+    draw_reliability([data.reliability_data(system, "probability")])
 
 
 def test_what_is_drawn_is_the_table():
     pytest.importorskip("matplotlib", reason="figures need spoofspan[plot]")
-    from spoofspan.report.figures.calibration_figures import draw_reliability
+    from spoofspan.report.figures.system_figures import draw_reliability
 
     system, _, _ = drawn_system(seed=4)
-    found = calibration.reliability_data(system, "llr", bins=5, prior=0.2)
+    found = data.reliability_data(system, "llr", bins=5, prior=0.2)
     (axes,) = draw_reliability([found]).axes
     (line,) = [one for one in axes.get_lines() if one.get_label() == "system"]
     np.testing.assert_allclose(line.get_xdata(), [100 * one.predicted for one in found.table.bins])
@@ -137,12 +136,12 @@ def test_what_is_drawn_is_the_table():
 @pytest.mark.parametrize("kind", ["reliability", "pav", "tippett"])
 def test_many_systems_have_a_panel_each(kind):
     pytest.importorskip("matplotlib", reason="figures need spoofspan[plot]")
-    from spoofspan.report.figures import calibration_figures
+    from spoofspan.report.figures import system_figures
 
     systems = [drawn_system(seed)[0] for seed in range(7)]
-    made = [getattr(calibration, f"{kind}_data")(one, "llr") for one in systems]
-    figure = getattr(calibration_figures, f"draw_{kind}")(made)
+    made = [getattr(data, f"{kind}_data")(one, "llr") for one in systems]
+    figure = getattr(system_figures, f"draw_{kind}")(made)
     assert [axes.get_visible() for axes in figure.axes] == [True] * 7 + [False]
     assert len({axes.get_xlim() for axes in figure.axes[:7]}) == 1
     with pytest.raises(ss.UsageError, match="at least one system"):
-        getattr(calibration_figures, f"draw_{kind}")([])
+        getattr(system_figures, f"draw_{kind}")([])

@@ -443,3 +443,24 @@ def test_odd_systems_can_be_drawn(frames, higher):
     ]
     for figure in drawn:
         figure.savefig(io.BytesIO(), format="png", dpi=30)
+
+
+def test_numbers_on_a_heat_map_can_be_read_and_high_values_still_differ():
+    import matplotlib as mpl
+    from matplotlib.colors import to_rgb
+
+    from spoofspan.evaluation.crossed import POOLED, CrossedBreakdown, CrossedCell
+    from spoofspan.report.figures.heatmap import draw_crossed
+    from spoofspan.report.palette import contrast
+
+    names = tuple(f"A{number:02d}" for number in range(1, 20))
+    columns = (POOLED, "opus")
+    cells = {(row, column): CrossedCell(0.8 + 0.01 * i, 1, 1) for i, row in enumerate(names) for column in columns}
+    crossed = CrossedBreakdown(("attack", "codec"), "utterance-auc", "utterances", names, columns, cells)
+    axes = draw_crossed(crossed).axes[0]
+    (image,) = axes.images
+    assert image.get_clim() == pytest.approx((0.8, 1.045))  # over a quarter of the highest
+    assert len(axes.texts) == len(cells)
+    for text in axes.texts:
+        face = mpl.colormaps["cividis"](image.norm(0.8 + 0.01 * text.get_position()[1]))
+        assert contrast(to_rgb(text.get_color()), face[:3]) >= 4.5

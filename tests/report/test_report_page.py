@@ -18,7 +18,7 @@ from spoofspan.report.page import PageSettings, page_content, render_page
 from spoofspan.report.page.audio import waveform_of
 from spoofspan.report.page.packing import packed
 from spoofspan.report.page.publishing import without_labels
-from spoofspan.report.page.report_tables import breakdown, by_group, cards
+from spoofspan.report.page.report_tables import breakdown, by_group, cards, heat_scale, leaderboard
 from spoofspan.report.page.timelines import choose
 
 QUICK = ss.Resampling(replicates=50)
@@ -354,3 +354,19 @@ def test_proposals_are_no_scores_for_a_page(files, tmp_path):
     result = run(*words, proposals, "--out", folder / "page.html")
     assert result.exit_code != 0
     assert "table measure proposals" in str(result.exception)
+
+
+def test_an_outlier_does_not_make_all_others_look_equal():
+    eers = [0.05 + 0.001 * number for number in range(39)] + [0.45]
+    names = [f"system {number}" for number in range(len(eers))]
+    ranks = [{"system": name, "place": i, "low": 1, "high": 40, "groups": "a"} for i, name in enumerate(names, 1)]
+    values = {name: [eer, eer - 0.01, eer + 0.01] for name, eer in zip(names, eers, strict=True)}
+    comparison = {"measure": "range-eer", "level": 0.95, "values": values, "ranks": ranks}
+    systems = [{"name": name, "measurements": []} for name in names]
+    cells = [row[2] for row in leaderboard(systems, comparison)["rows"]]
+    drawn = [cell["interval"][1] for cell in cells[:-1]]
+    assert max(drawn) - min(drawn) > 0.5
+    assert "interval" not in cells[-1]  # its number is there
+    heat = heat_scale(eers)
+    assert heat(eers[38]) - heat(eers[0]) > 0.5
+    assert heat(eers[-1]) == 1.0

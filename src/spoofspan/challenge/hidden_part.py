@@ -33,7 +33,7 @@ from spoofspan.formats.reading import read_references
 from spoofspan.formats.text.protocol import read_metadata
 from spoofspan.formats.writing import write_atomically
 from spoofspan.report.table import json_text
-from spoofspan.uncertainty.clusters import Resampling
+from spoofspan.uncertainty.clusters import UNNAMED, Grouping, Resampling, factors_of
 
 LETTERS, MOST_PREFIXES = re.compile(r"[^\W\d_]*"), 20
 REFERENCES, METADATA, SETTINGS = "references.parquet", "metadata.parquet", "settings.json"
@@ -53,7 +53,8 @@ class HiddenPart:
         Columns of the leaderboard besides the measures: ``kind``, ``length`` or ``boundary`` -> None, or the name of a
         column -> utterance -> value.
     cluster, clusters
-        What is left out as a whole, as speakers, by name, and utterance -> cluster; None: utterances.
+        What is left out as a whole, as speakers, by name, and utterance -> cluster; None: utterances. Crossed factors
+        have names of their own: ``{"speaker": {...}, "attack": {...}}``.
     phases
         Name of a phase -> the utterances that count in it, of phases that do not count all.
     regions
@@ -64,15 +65,14 @@ class HiddenPart:
     truth: References | Mapping[str, str]
     by: Mapping[str, Mapping[str, str] | None] = field(default_factory=dict)
     cluster: str | None = None
-    clusters: Mapping[str, str] | None = None
+    clusters: Grouping | None = None
     phases: Mapping[str, Sequence[str]] = field(default_factory=dict)
     regions: Regions | None = None
 
     def __post_init__(self) -> None:
         known = set(self.utterances)
         columns = {name: column for name, column in self.by.items() if column is not None}
-        if self.clusters is not None:
-            columns[self.cluster or "cluster"] = self.clusters
+        columns |= self.factors
         for name, column in columns.items():
             missing = sorted(known.difference(column))
             if missing:
@@ -89,6 +89,11 @@ class HiddenPart:
             if strange or not utterances:
                 what = f"unknown utterances, as {strange[0]!r}" if strange else "no utterance"
                 raise DataError(f"the phase {name!r} has {what}; name some of the references")
+
+    @property
+    def factors(self) -> dict[str, Mapping[str, str]]:
+        """What is left out as a whole, by name; none: utterances."""
+        return {} if self.clusters is None else factors_of(self.clusters, self.cluster or UNNAMED)
 
     @property
     def utterances(self) -> Sequence[str]:
@@ -138,15 +143,14 @@ class HiddenPart:
             write_references(self.truth, folder / REFERENCES)
         else:
             kept[LABELS] = self.truth
-        if self.clusters is not None:
-            kept[CLUSTERS] = self.clusters
+        kept |= {f"{CLUSTERS}{name}": column for name, column in self.factors.items()}
         columns |= {name: [column[utt] for utt in self.utterances] for name, column in kept.items()}
         sink = pa.BufferOutputStream()
         pa.parquet.write_table(pa.table({name: list(column) for name, column in columns.items()}), sink)
         write_atomically(folder / METADATA, [sink.getvalue().to_pybytes()])
         settings = {
             "by": {name: column is not None for name, column in self.by.items()},
-            "cluster": self.cluster if self.clusters is not None else None,
+            "clusters": list(self.factors),
             "modality": getattr(self.truth, "modality", None),
             "phases": {name: sorted(utterances) for name, utterances in self.phases.items()},
             "regions": self.regions,
@@ -164,14 +168,13 @@ class HiddenPart:
                 name: read_metadata(folder / METADATA, name) if column else None
                 for name, column in settings["by"].items()
             }
-            cluster = settings["cluster"]
+            clusters = {name: read_metadata(folder / METADATA, f"{CLUSTERS}{name}") for name in settings["clusters"]}
             truth: References | Mapping[str, str]
             if (folder / REFERENCES).is_file():
                 truth = replace(read_references(folder / REFERENCES), modality=settings["modality"])
             else:
                 truth = read_metadata(folder / METADATA, LABELS)
-            clusters = None if cluster is None else read_metadata(folder / METADATA, CLUSTERS)
-            return cls(truth, by, cluster, clusters, settings["phases"], settings["regions"])
+            return cls(truth, by, None, clusters or None, settings["phases"], settings["regions"])
         except (AttributeError, KeyError, TypeError):
             raise DataError(f"{folder / SETTINGS}: not the settings of a challenge; build it again") from None
 
@@ -187,13 +190,12 @@ class HiddenPart:
 
     def resampling(self, confidence: float) -> Resampling:
         """How intervals are made."""
-        named = {} if self.clusters is None else {"clusters": self.clusters, "clusters_are": self.cluster or "cluster"}
-        return Resampling(confidence=confidence, **named)  # type: ignore[arg-type]
+        return Resampling(self.factors or None, confidence=confidence)
 
     def count_clusters(self) -> int:
-        """Number of clusters of the utterances, whatever their labels."""
-        clusters = self.clusters
-        return len(self.utterances) if clusters is None else len({clusters[utt] for utt in self.utterances})
+        """Number of clusters of the utterances, whatever their labels; of crossed factors, of the one with fewest."""
+        counts = [len({column[utt] for utt in self.utterances}) for column in self.factors.values()]
+        return min(counts, default=len(self.utterances))
 
     @cached_property
     def truth_hash(self) -> str:
@@ -214,7 +216,7 @@ class HiddenPart:
         return {
             "references": self.content_hash,
             "by": columns,
-            "clusters": self.clusters and labels_hash(self.clusters),
+            "clusters": {name: labels_hash(column) for name, column in self.factors.items()},
             "regions": self.regions and dict(self.regions),
             "rules": RULES_VERSION,
             "spoofspan": __version__,

@@ -30,10 +30,11 @@ from spoofspan.challenge.published_numbers import (
     rounded_p,
 )
 from spoofspan.challenge.team_results import Judge, TeamResult
-from spoofspan.measures.measure import Measure, in_percent
-from spoofspan.report.cells import NONE, heading, p_text, ranks_cells, ranks_header, warning_lines
+from spoofspan.measures.measure import Measure
+from spoofspan.report.cells import NONE, heading, ranks_cells, ranks_header, warning_lines
 from spoofspan.report.results import finite
-from spoofspan.report.table import MINUS, Shown, Table
+from spoofspan.report.table import Table
+from spoofspan.report.verdicts import differences_table
 from spoofspan.uncertainty.clusters import FEW_CLUSTERS
 from spoofspan.uncertainty.comparison import Comparison, compare_left_out
 from spoofspan.uncertainty.ranks import Rank
@@ -96,7 +97,7 @@ class Leaderboard:
     @property
     def how(self) -> str:
         """Interval method in words."""
-        return f"{self.first.test} by {self.drawn_by} ({self.clusters:,} of them)"
+        return f"{self.first.test} by {self.drawn_by} ({self.clusters:,} of them), {self.first.estimand}"
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -177,7 +178,9 @@ class Leaderboard:
         plain = self.to_dict(pairs=pairs)
         found = [self._ranks_table(plain), *(self._groups_table(plain, by) for by in self.groups)]
         return found + [
-            _pairs_table(one, self.comparisons[name]) for name, one in plain.get("pairs", {}).items() if one
+            differences_table(self.comparisons[name], one, _signed)
+            for name, one in plain.get("pairs", {}).items()
+            if one
         ]
 
     def _ranks_table(self, plain: Plain) -> Table:
@@ -250,35 +253,9 @@ def _digits(value: float | None) -> str:
     return "" if value is None or isnan(value) else repr(value)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and value == value
-
-
 def _cell(measure: str, value: Any, otherwise: str = NONE) -> str:
-    return published_text(measure, value) if _is_number(value) else otherwise
-
-
-def _pairs_table(rows: list[Plain], comparison: Comparison) -> Table:
-    measure, many = comparison.measure, len(rows) > 1
-    level = next(iter(comparison.intervals.values())).level
-    points = ", points" * in_percent(measure)
-    header = ("pair", f"difference{points}", f"{100 * level:g} % from", "to", "p", *(("p (max-T)",) if many else ()))
-    cells = []
-    for row in rows:
-        pair = Shown(f"{row['first']} - {row['second']}", paper=f"{row['first']} {MINUS} {row['second']}")
-        numbers = [row[name] for name in ("difference", "low", "high")]
-        p_values = [row[name] for name in ("p_value", *(("adjusted_p_value",) if many else ()))]
-        cells.append(
-            (
-                pair,
-                *(_signed(measure, one) if _is_number(one) else NONE for one in numbers),
-                *(p_text(one) if _is_number(one) else NONE for one in p_values),
-                row["better"] or "undecided",
-            )
-        )
-    how = f"; adjusted for {comparison.compared} comparisons by step-down max-T" if many else ""
-    said = f"'better' is said where p{' (max-T)' if many else ''} is under {1 - level:.3g}"
-    return Table((*header, "better"), tuple(cells), ("", f"p: {comparison.test}, two-sided{how}; {said}"))
+    is_number = isinstance(value, (int, float)) and value == value
+    return published_text(measure, value) if is_number else otherwise
 
 
 def _signed(measure: str, value: float) -> str:

@@ -15,11 +15,10 @@ from spoofspan.measures.measure import Measure, in_percent
 from spoofspan.report.names import measure_name
 from spoofspan.report.page.page_table import Plain, cell, column, page_table
 from spoofspan.report.page.rendering import SHARED_SCRIPTS, SHARED_STYLES, render
-from spoofspan.report.page.report_tables import TITLES, leaderboard, measure_cell, pairs
+from spoofspan.report.page.report_tables import TITLES, heat_scale, leaderboard, measure_cell, pairs
 from spoofspan.report.table import MINUS, printable
 
 RANKS = 5  # the column of the table
-LEAST_CONTRAST = 0.25  # of the highest value, from the lightest to the darkest cell
 
 
 def leaderboard_page(board: Leaderboard, *, with_pairs: bool = False) -> str:
@@ -84,6 +83,7 @@ def _comparison(board: Leaderboard, plain: Plain) -> Plain:
     return {
         "measure": board.first.measure,
         "test": board.first.test,
+        "estimand": board.first.estimand,
         "direction": board.first.direction,
         "level": board.level,
         "values": {team: [_number(one[end]) for end in ("value", "low", "high")] for team, one in firsts.items()},
@@ -133,7 +133,8 @@ def _groups(board: Leaderboard, plain: Plain, by: str) -> Plain:
         }
         for team in plain["teams"]
     }
-    shade = _shades(measure, found)
+    values = (one["value"] for groups in found.values() for one in groups.values())
+    shade = heat_scale(values, worst_is_low=Measure.parse(measure).kind.direction == "higher")
     rows = [
         [cell(team), *(_group_cell(measure, groups.get(name), shade) for name in names)]
         for team, groups in found.items()
@@ -144,15 +145,6 @@ def _groups(board: Leaderboard, plain: Plain, by: str) -> Plain:
     has_intervals = any(_has_interval(one) for groups in found.values() for one in groups.values())
     caption = f"{title}; hover over a number for its interval" if has_intervals else title
     return page_table(f"leaderboard-by-{by}", title, columns, rows, caption=caption)
-
-
-def _shades(measure: str, found: Mapping[str, Mapping[str, Plain]]) -> Callable[[float], float]:
-    """How strongly a value is shaded, the worst most; values that hardly differ do not look as if they did."""
-    values = [one["value"] for groups in found.values() for one in groups.values() if isinstance(one["value"], float)]
-    low, high = min(values, default=0.0), max(values, default=0.0)
-    width = max(high - low, LEAST_CONTRAST * high) or 1.0
-    worst_is_low = Measure.parse(measure).kind.direction == "higher"
-    return lambda value: (high - value if worst_is_low else value - low) / width
 
 
 def _has_interval(group: Mapping[str, Any]) -> bool:

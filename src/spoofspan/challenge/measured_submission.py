@@ -21,20 +21,14 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.evaluation.breakdown import BREAKDOWNS, Breakdown, by_column
-from spoofspan.evaluation.corpus import CorpusInMemory
+from spoofspan.evaluation.breakdown import MeasuredCorpus
+from spoofspan.evaluation.corpus import corpus_of
 from spoofspan.evaluation.crossed import POOLED
-from spoofspan.evaluation.events import crossed_events
-from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.signature import Inputs, Signature, scores_hash, sign_hashes, used_hash
-from spoofspan.evaluation.utterances import UtteranceCorpus
 from spoofspan.mass.score_rules import automatic_slack
-from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import Resampling
-from spoofspan.uncertainty.event_intervals import measured_events
-from spoofspan.uncertainty.measured_system import Measured, measured_system
-from spoofspan.uncertainty.utterance_intervals import measured_utterances
+from spoofspan.uncertainty.measured_system import Measured, MeasuredSystem, measured_system
 
 System = Scores | Proposals | UtteranceScores
 Plain = dict[str, Any]
@@ -49,14 +43,10 @@ def measured_submission(
         said = scores_hash(system)
     options = replace(definition.options, rules=hidden.arguments(definition))
     at = threshold if definition.takes_threshold(measure) else None
-    if isinstance(system, UtteranceScores):
-        found = measured_utterances(hidden.truth, system, measure, options, at)
-        return found, _signed(found)
+    measured = measured_system(hidden.truth, system, measure, options, at)
+    if not isinstance(measured, MeasuredSystem) or not isinstance(system, Scores):
+        return measured, cast("Any", measured.signer)()
     references = cast("References", hidden.truth)
-    if measure.basis == EVENT or isinstance(system, Proposals):
-        of_events, _ = measured_events(references, system, measure, options, at)
-        return of_events, _signed(of_events)
-    measured = measured_system(references, system, measure, options, at)
     # as its signer would, with hashes that are known
     used, plan = measured.mass.utterances, measured.plan
     rules = plan.signed_rules(Inputs(references, system), used)
@@ -71,10 +61,6 @@ def _no_more_certain(system: System, measure: Measure, definition: Definition) -
         return system
     values = clipped(system.values, definition.scores_are)
     return system if values is system.values else replace(system, values=cast("Any", values))
-
-
-def _signed(measured: Measured) -> Signature:
-    return cast("Any", measured.signer)()  # type: ignore[no-any-return]
 
 
 def of_groups(definition: Definition) -> str:
@@ -92,31 +78,16 @@ def measured_groups(
     system = _no_more_certain(system, measure, definition)
     at = threshold if definition.takes_threshold(measure) else None
     options = replace(definition.options, rules=hidden.arguments(definition), threshold=at)
+    corpus, read_column = corpus_of(hidden.truth, system), lambda _: column or {}
     if isinstance(system, Scores):
-        return _groups_in_time(hidden, system, by, str(measure), replace(options, resampling=how))
-    known = column or {}
-    if isinstance(system, Proposals):
-        found = crossed_events(CorpusInMemory(cast("References", hidden.truth), system), measure, {by: known}, options)
-    else:
-        found = UtteranceCorpus(hidden.truth, system).cross(by, str(measure), options, lambda _: known)
+        whole = MeasuredCorpus(corpus, str(measure), replace(options, resampling=how))
+        return [_group(one.to_dict()) for one in whole.break_down(by, read_column, differences=False).groups]
+    found = corpus.cross(by, str(measure), options, read_column)
     return [
         {"name": row, "value": found[row, POOLED].value, "low": float("nan"), "high": float("nan")}
         for row in found.rows
         if row != POOLED
     ]
-
-
-def _groups_in_time(
-    hidden: HiddenPart, scores: Scores, by: str, measure: str, options: EvaluationOptions
-) -> list[Plain]:
-    references, column = cast("References", hidden.truth), hidden.by[by]
-    arguments: Plain = {"measure": measure, "differences": False, **options.to_arguments()}
-    found: Breakdown
-    if column is None:
-        found = BREAKDOWNS[by](references, scores, **arguments)
-    else:
-        found = by_column(references, scores, column, name=by, **arguments)
-    return [_group(group.to_dict()) for group in found.groups]
 
 
 def _group(plain: Plain) -> Plain:

@@ -42,8 +42,9 @@ from spoofspan.formats.writing import write_atomically
 from spoofspan.measures.measure import Measure
 from spoofspan.report.results import finite
 from spoofspan.report.table import json_text
-from spoofspan.uncertainty.clusters import Clusters, Resampling
+from spoofspan.uncertainty.clusters import Resampling
 from spoofspan.uncertainty.left_out import LeftOut
+from spoofspan.uncertainty.measured_system import clusters_of
 from spoofspan.uncertainty.spreads import JackknifeSpread
 
 
@@ -113,7 +114,7 @@ class Judge:
 
     def _measured(self, system: System, measure: Measure, threshold: float | None, said: str) -> tuple[Plain, LeftOut]:
         found, signature = measured_submission(self.hidden, self.definition, system, measure, threshold, said)
-        spread = JackknifeSpread.of([found], Clusters.of(found.utterances, self.how.clusters), self.how)
+        spread = JackknifeSpread.of([found], clusters_of([found], self.how), self.how)
         (left_out,) = spread.left_out
         return {
             "measure": str(measure),
@@ -122,6 +123,7 @@ class Judge:
             "worst": spread.worst_value(left_out),
             "cautions": list(left_out.cautions),
             "optimism": left_out.optimism,
+            "ways": [{"factor": one.factor, "alone": one.alone, "sign": one.sign} for one in left_out.ways],
             "signature": signature.to_dict(),
         }, left_out
 
@@ -148,13 +150,11 @@ class TeamResult:
         """Write both files; the second says that both are whole."""
         if self.left_out:
             columns: dict[str, Any] = {"key": np.array(self.key)}
-            for place, one in enumerate(self.left_out):
-                columns[f"without{place}"] = one.without
-                columns |= {
-                    f"{name}{place}": flags
-                    for name, flags in (("bona_fide", one.bona_fide), ("spoof", one.spoof))
-                    if flags is not None
-                }
+            for place, way, one in (
+                (place, way, one) for place, of in enumerate(self.left_out) for way, one in enumerate(of.ways)
+            ):
+                arrays = {"without": one.without, "bona_fide": one.bona_fide, "spoof": one.spoof}
+                columns |= {f"{name}{place}.{way}": array for name, array in arrays.items() if array is not None}
             buffer = io.BytesIO()
             np.savez(buffer, **columns)
             write_atomically(folder / f"{self.team}.npz", [buffer.getvalue()], force=True)
@@ -206,13 +206,17 @@ def known_teams(results: Path) -> dict[str, str]:
 
 
 def _left_out(arrays: Mapping[str, Any], place: int, measured: Plain) -> LeftOut:
-    flags = [arrays.get(f"{name}{place}") for name in ("bona_fide", "spoof")]
     worst = float(measured["worst"])
-    return LeftOut(
-        arrays[f"without{place}"],
-        flags[0],
-        flags[1],
-        None if isnan(worst) else lambda *_: worst,
-        tuple(measured["cautions"]),
-        float(measured["optimism"]),
-    )
+    first, *crossed = [
+        LeftOut(
+            arrays[f"without{place}.{way}"],
+            arrays.get(f"bona_fide{place}.{way}"),
+            arrays.get(f"spoof{place}.{way}"),
+            None if isnan(worst) else lambda *_: worst,
+            tuple(measured["cautions"]),
+            float(measured["optimism"]),
+            **about,
+        )
+        for way, about in enumerate(measured["ways"])
+    ]
+    return replace(first, crossed=tuple(crossed))

@@ -14,7 +14,7 @@
     scoring.py        recordings of any length -> Scores
     finishing.py      the end of a training: calibration, fusion; card.py: what a model says of itself
     model_sources.py  a model from a folder, an archive, the Hugging Face hub
-    locate.py         recordings -> where they are spoofed; located.py: verdicts; location_*.py: files, the page
+    locate.py         recordings -> where they are spoofed; located.py: verdicts, files; location_page.py: the page
     listening.py      what a recording sounds like; out_of_domain.py, sound_notes.py: what to think of that
 
 May import every package but ``corpus``, ``experiment``, ``demo``, ``integrations`` and ``cli``. The functions that

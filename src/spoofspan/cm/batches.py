@@ -24,9 +24,8 @@ from spoofspan.base.times import SECOND, seconds_text
 from spoofspan.cm.config import Config
 from spoofspan.cm.frame_times import COARSEST, HOP, frame_count, samples_of
 from spoofspan.cm.labels import TARGET, Targets, WindowLabels, shuffled
-from spoofspan.cm.scoring import sound_folder
 from spoofspan.data.references import References
-from spoofspan.formats.datasets.partialspoof_dataset import read_dataset
+from spoofspan.formats.datasets.partialspoof_dataset import read_dataset, sound_folder
 from spoofspan.formats.reading import read_references
 from spoofspan.formats.sound import RATE, Sound, sounds_in
 
@@ -114,12 +113,8 @@ class Corpus:
         if sounds is None:
             raise UsageError(f"{spec}: there is no folder {dataset.subset}/con_wav with the sound of the set")
         found = cls.of(dataset.references, sounds_in(sounds, channel, truncated))
-        who = (
-            {}
-            if dataset.protocol is None
-            else dict(zip(dataset.protocol.utterance, dataset.protocol.speaker, strict=True))
-        )
-        speakers = tuple(who.get(one, "") for one in found.references.utterances) if who else ()
+        who = {} if dataset.protocol is None else dataset.by_utterance("speaker")
+        speakers = tuple(who.get(one) or "" for one in found.references.utterances) if who else ()
         return replace(found, speakers=speakers, sent_through=_stated_channel(dataset.folder))
 
     @classmethod

@@ -55,16 +55,17 @@ class Card:
 
     def ratios(self, scores: Mapping[str, Scores | UtteranceScores]) -> dict[str, Scores | UtteranceScores]:
         """The log-likelihood ratios of the branches that are calibrated, and those of the fusion, by branch."""
-        found: dict[str, Any] = {}
-        for name, calibration in self.calibrations.items():
-            taken: list[Any] = [scores[branch] for branch in (calibration.systems if name == FUSED else (name,))]
-            found[name] = calibration.apply(*taken)
-        return found
+        return {name: self.ratio(name, scores) for name in self.calibrations}
+
+    def ratio(self, name: str, scores: Mapping[str, Any]) -> Any:
+        """The log-likelihood ratios of one branch, or of the fusion."""
+        calibration = self.calibrations[name]
+        return calibration.apply(*(scores[branch] for branch in calibration.systems))
 
     def check_branches(self, branches: Sequence[str], source: str) -> None:
         """Refuse a card that calibrates a branch which the model does not have."""
-        for name, calibration in self.calibrations.items():
-            for branch in calibration.systems if name == FUSED else (name,):
+        for calibration in self.calibrations.values():
+            for branch in calibration.systems:
                 if branch not in branches:
                     raise DataError(
                         f"{source}: {CARD} calibrates the branch {branch}, which the model does not have; get it again"
@@ -132,9 +133,10 @@ def _threshold(value: Any, low: Any, high: Any, confidence: Any) -> EerThreshold
 def _calibration(name: str, plain: Any, source: str) -> Calibration:
     """The map of a branch, or that of the fusion."""
     found = Calibration.from_dict(plain, source)
-    branches = found.systems if name == FUSED else (name,)
-    known = SEGMENT_BRANCHES if name == FUSED else BRANCHES
-    fits = len(found.systems) == len(branches) == len(set(branches)) and set(branches) <= set(known)
+    if name == FUSED:
+        fits = len(found.systems) == len({*found.systems} & {*SEGMENT_BRANCHES})
+    else:
+        fits = found.systems == (name,) and name in BRANCHES
     if not fits or set(found.higher) != {"bonafide"} or (found.unit == "utterances") != (name == UTTERANCE):
         raise ValueError(f"the calibration {name[:80]!a} is not that of a branch, or of several fused")
     return found

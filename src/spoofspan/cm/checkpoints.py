@@ -26,8 +26,7 @@ import torch
 from torch import Tensor, nn
 
 from spoofspan.base.documents import parse_json, read_text
-from spoofspan.base.errors import DataError, Problems, SpoofspanError, UsageError
-from spoofspan.base.extras import require
+from spoofspan.base.errors import DataError, Problems, SpoofspanError
 from spoofspan.base.locks import own_folder
 from spoofspan.cm.config import Config
 from spoofspan.cm.frontends import architecture_of
@@ -67,30 +66,19 @@ def save(folder: Path, model: nn.Module, config: Config, about: Mapping[str, Any
         write_tensors(folder / MODEL, model.state_dict(), about)
 
 
-def load(folder: str | Path) -> Checkpoint:
-    """Read a checkpoint."""
-    require("torch", "safetensors")
-    where = Path(folder).expanduser()
-    if where.is_file():
-        raise UsageError(
-            f"{str(folder)!r} is a file, and a checkpoint is a folder with {CONFIG} and {MODEL}, as spoofspan cm train "
-            "writes it; the checkpoint comes first, then the recordings"
-        )
-    if not (where / CONFIG).is_file() or not (where / MODEL).is_file():
-        raise UsageError(
-            f"{str(folder)!r} is no checkpoint: it needs {CONFIG} and {MODEL}, as spoofspan cm train writes them"
-        )
-    config, architecture = Config.from_file(where / CONFIG), read_architecture(where)
+def load(folder: Path) -> Checkpoint:
+    """Read a checkpoint that :func:`spoofspan.cm.model_sources.model_at` has found."""
+    config, architecture = Config.from_file(folder / CONFIG), read_architecture(folder)
     if config.front_end.kind == "wav2vec2" and architecture is None:
         raise DataError(
-            f"{where}: {FRONT_END} is missing, so the model does not hold its own front-end, and nothing is downloaded "
-            "in its place; get the whole model, as spoofspan cm train or cm convert wrote it"
+            f"{folder}: {FRONT_END} is missing, so the model does not hold its own front-end, and nothing is "
+            "downloaded in its place; get the whole model, as spoofspan cm train or cm convert wrote it"
         )
-    check_fit(config, architecture, where / MODEL)  # before anything of the sizes it states is built
-    tensors, about = read_tensors(where / MODEL)
+    check_fit(config, architecture, folder / MODEL)  # before anything of the sizes it states is built
+    tensors, about = read_tensors(folder / MODEL)
     for name, tensor in tensors.items():
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
-            raise DataError(f"{where / MODEL}: the tensor {name} has numbers that are not finite; get the model again")
+            raise DataError(f"{folder / MODEL}: the tensor {name} has numbers that are not finite; get the model again")
     model = build(config, architecture)
     model.load_state_dict(tensors)
     return Checkpoint(model.eval(), config, about)

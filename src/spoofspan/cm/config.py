@@ -18,48 +18,43 @@ from spoofspan.cm.frame_times import BRANCHES, COARSEST, SEGMENT_BRANCHES
 from spoofspan.data.rules import Rules
 
 PAPER_CHECKPOINT = "facebook/wav2vec2-large-robust"
-CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
-    "front_end": {"kind": ("wav2vec2", "spectral", "structural")},
-    "network": {"kind": ("gmlp", "logistic")},
-    "training": {
-        "precision": ("fp32", "bf16", "fp16"),
-        "schedule": ("halving", "one-cycle"),
-        "shuffle_labels": ("no", "frames", "utterances"),
-    },
-}
-# the largest sizes: a configuration may be a stranger's, and memory grows with them
-MOST: dict[str, dict[str, int]] = {
-    "front_end": {"width": 1 << 14, "layers": 64, "maps": 64},
-    "network": {"blocks": 64, "frames": 4096},
-    "training": {"workers": 1024},
-}
 MOST_DILATED = 12  # layers that each look twice as far as the one before
+
+
+def _one_of(*valid: str) -> Any:
+    """A word; the first valid one is the default."""
+    return field(default=valid[0], metadata={"valid": valid})
+
+
+def _number(default: float, least: float, most: float | None = None, below: float | None = None) -> Any:
+    """A number with its limits. A configuration may be a stranger's, and memory grows with sizes."""
+    return field(default=default, metadata={"least": least, "most": most, "below": below})
 
 
 @dataclass(frozen=True)
 class FrontEnd:
     """Sound to features every 20 ms."""
 
-    kind: str = "spectral"
+    kind: str = _one_of("spectral", "structural", "wav2vec2")
     checkpoint: str = ""  # wav2vec 2.0: where training starts from, a Hugging Face folder or name
-    width: int = 128  # of the light ones; a checkpoint has its own
-    layers: int = 4  # convolutions along time of the light ones; 0: the bare log spectrum, or the bare features
-    maps: int = 8  # of the spectral one's convolutions over time and frequency; 0: none of them
-    dropout: float = 0.1  # before its convolutions along time
+    width: int = _number(128, 1, 1 << 14)  # of the light ones; a checkpoint has its own
+    layers: int = _number(4, 0, 64)  # convolutions along time of the light ones; 0: the bare spectrum or features
+    maps: int = _number(8, 0, 64)  # of the spectral one's convolutions over time and frequency; 0: none of them
+    dropout: float = _number(0.1, 0, below=1)  # before its convolutions along time
     gradient_checkpointing: bool = False  # less memory, more time
-    transformer_dropout: float = 0.0  # everywhere in the transformer of a checkpoint, whatever its own file says
+    transformer_dropout: float = _number(0.0, 0, below=1)  # of a checkpoint, whatever its own file says
 
 
 @dataclass(frozen=True)
 class Network:
     """Features to scores."""
 
-    kind: str = "gmlp"
+    kind: str = _one_of("gmlp", "logistic")
     branches: tuple[str, ...] = BRANCHES  # those that are there and trained
-    blocks: int = 5  # gMLP blocks in each branch; 0: none, the front-end has seen enough
-    frames: int = 2001  # of 20 ms, the longest input of the gMLP
+    blocks: int = _number(5, 0, 64)  # gMLP blocks in each branch; 0: none, the front-end has seen enough
+    frames: int = _number(2001, COARSEST, 4096)  # of 20 ms, the longest input of the gMLP
     halve_width: bool = True  # pool features as well as time
-    utterance_dropout: float = 0.7
+    utterance_dropout: float = _number(0.7, 0, below=1)
     share_utterance_head: bool = True  # the utterance branch has the class vectors of the 640 ms branch
     legacy_pool_padding: bool = False  # only for weights of the published code
 
@@ -74,23 +69,23 @@ class Network:
 class Training:
     """The recipe."""
 
-    seed: int = 1
-    epochs: int = 1000
-    batch_size: int = 8  # utterances of one step, over all processes and accumulated batches
+    seed: int = _number(1, 0)
+    epochs: int = _number(1000, 1)
+    batch_size: int = _number(8, 1)  # utterances of one step, over all processes and accumulated batches
     learning_rate: float = 1e-5
-    schedule: str = "halving"  # or one-cycle: the rate rises to learning_rate, and falls to nothing
-    halve_every: int = 10  # epochs; 0: never
-    weight_decay: float = 0.0  # of AdamW, which is Adam without it
-    channels: float = 0.0  # how far training sound is changed by random channels: 0 is not, 1 is much
-    channel_share: float = 1.0  # of the recordings that go through such a channel, drawn anew each time
-    largest_gradient: float = 0.0  # longer ones are shortened to this norm; 0: never
-    patience: int = 50  # epochs without a new best before training stops
+    schedule: str = _one_of("halving", "one-cycle")  # one-cycle: rises to learning_rate, and falls to nothing
+    halve_every: int = _number(10, 0)  # epochs; 0: never
+    weight_decay: float = _number(0.0, 0)  # of AdamW, which is Adam without it
+    channels: float = _number(0.0, 0)  # how far training sound is changed by random channels: 0 is not, 1 is much
+    channel_share: float = _number(1.0, 0, 1)  # of the recordings that go through such a channel, drawn anew each time
+    largest_gradient: float = _number(0.0, 0)  # longer ones are shortened to this norm; 0: never
+    patience: int = _number(50, 1)  # epochs without a new best before training stops
     stop_on: str = "loss"  # of the development set: loss, range-eer, point-eer@20ms, utterance-eer
-    precision: str = "fp32"
-    accumulate: int = 1  # parts that a process makes of its share of a batch
-    shuffle_labels: str = "no"  # labels that cannot be learned, as a check of the whole
-    save_every: int = 0  # steps between two saved states; 0: after every epoch only
-    workers: int = 0  # processes that read sound
+    precision: str = _one_of("fp32", "bf16", "fp16")
+    accumulate: int = _number(1, 1)  # parts that a process makes of its share of a batch
+    shuffle_labels: str = _one_of("no", "frames", "utterances")  # labels that cannot be learned, as a check
+    save_every: int = _number(0, 0)  # steps between two saved states; 0: after every epoch only
+    workers: int = _number(0, 0, 1024)  # processes that read sound
 
 
 @dataclass(frozen=True)
@@ -142,13 +137,18 @@ class Config:
     labels: Labels = field(default_factory=Labels)
 
     def __post_init__(self) -> None:
-        for section, choices in CHOICES.items():
-            for key, valid in choices.items():
-                value = getattr(getattr(self, section), key)
-                if value not in valid:
-                    raise UsageError(f"{section}.{key} = {value!r}: {nearest_name(value, valid)}")
+        for section in fields(self)[1:]:
+            part = getattr(self, section.name)
+            for one in fields(part):
+                if wrong := _beyond(getattr(part, one.name), one.metadata):
+                    raise UsageError(f"{section.name}.{one.name} = {getattr(part, one.name)!r}: {wrong}")
+        if self.front_end.kind == "structural" and self.front_end.layers > MOST_DILATED:
+            raise UsageError(f"front_end.layers = {self.front_end.layers!r}: must be at most {MOST_DILATED}")
+        if not self.training.learning_rate > 0:
+            raise UsageError(f"training.learning_rate = {self.training.learning_rate!r}: must be positive")
+        if self.network.longest < COARSEST:
+            raise UsageError(f"network.longest = {self.network.longest!r}: must be at least {COARSEST}")
         self._check_branches()
-        self._check_numbers()
         self._check_stop()
         _ = self.labels.rules  # unknown rules are refused there
 
@@ -161,36 +161,6 @@ class Config:
             raise UsageError("network.branches must name at least one branch, and none twice")
         if self.training.stop_on != "loss" and not set(network.branches) & set(SEGMENT_BRANCHES):
             raise UsageError("training.stop_on: without a branch of windows there is only the loss to stop on")
-
-    def _check_numbers(self) -> None:
-        least = {
-            "front_end": {"width": 1, "layers": 0, "maps": 0, "dropout": 0, "transformer_dropout": 0},
-            "network": {"blocks": 0, "longest": COARSEST, "utterance_dropout": 0},
-            "training": {"epochs": 1, "batch_size": 1, "halve_every": 0, "patience": 1, "accumulate": 1}
-            | {"save_every": 0, "workers": 0, "seed": 0, "largest_gradient": 0}
-            | {"weight_decay": 0, "channels": 0, "channel_share": 0},
-        }
-        for section, bounds in least.items():
-            for key, bound in bounds.items():
-                value = getattr(getattr(self, section), key)
-                if value < bound:
-                    raise UsageError(f"{section}.{key} = {value!r}: must be at least {bound}")
-        for section, largest in MOST.items():
-            for key, bound in largest.items():
-                value = getattr(getattr(self, section), key)
-                if value > bound:
-                    raise UsageError(f"{section}.{key} = {value!r}: must be at most {bound:,}")
-        if self.front_end.kind == "structural" and self.front_end.layers > MOST_DILATED:
-            raise UsageError(f"front_end.layers = {self.front_end.layers!r}: must be at most {MOST_DILATED}")
-        if not self.training.learning_rate > 0:
-            raise UsageError(f"training.learning_rate = {self.training.learning_rate!r}: must be positive")
-        if self.training.channel_share > 1:
-            raise UsageError(f"training.channel_share = {self.training.channel_share!r}: must be at most 1")
-        dropouts = ("front_end", "dropout"), ("front_end", "transformer_dropout"), ("network", "utterance_dropout")
-        for section, key in dropouts:
-            value = getattr(getattr(self, section), key)
-            if not value < 1:
-                raise UsageError(f"{section}.{key} = {value!r}: must be below 1")
 
     def _check_stop(self) -> None:
         from spoofspan.measures.measure import Measure
@@ -237,6 +207,19 @@ class Config:
     def changed(self, changes: Mapping[str, Any], source: str = "configuration") -> Config:
         """Change some values: ``{"training": {"seed": 10}}``."""
         return _changed(self, changes, source)
+
+
+def _beyond(value: Any, limits: Mapping[str, Any]) -> str:
+    """Why a value is not within its limits; empty if it is."""
+    if "valid" in limits:
+        return "" if value in limits["valid"] else nearest_name(value, limits["valid"])
+    if limits.get("least") is not None and not value >= limits["least"]:
+        return f"must be at least {limits['least']}"
+    if limits.get("most") is not None and not value <= limits["most"]:
+        return f"must be at most {limits['most']:,}"
+    if limits.get("below") is not None and not value < limits["below"]:
+        return f"must be below {limits['below']}"
+    return ""
 
 
 def _changed(old: Any, changes: Any, source: str) -> Any:

@@ -37,8 +37,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.calibration import LearningSet, calibrate, fuse
 from spoofspan.evaluation.evaluate import evaluate, overlay
-from spoofspan.evaluation.utterances import evaluate_utterances
-from spoofspan.uncertainty.eer_replicates import EerReplicates
+from spoofspan.uncertainty.curve_replicates import EerReplicates
 
 LISTENED_TO = 1000  # recordings of each set whose sound is described
 PICTURED = 1500  # frames of each, 30 s: those of all recordings lie in memory together
@@ -72,8 +71,7 @@ def finish(folder: Path, config: Config, data: TrainingData, device: str | None,
         threshold = None if locating is None else _eer_threshold(references, ratios[locating], rules)
         figures = {name: _figures(references, one, rules) for name, one in ratios.items()}
         for name, one in calibrations.items():
-            systems = {branch: scores[branch] for branch in (one.systems if name == FUSED else (name,))}
-            figures[name] |= _held_out(data.dev, systems, one, rules)
+            figures[name] |= _held_out(data.dev, {branch: scores[branch] for branch in one.systems}, one, rules)
         problems += [*_rough_maps(references, calibrations), *_lost_fusion(figures)]
         about = _about(config, data, figures, problems, licence) | {"band_hz": band}
     domain = None if heard is None or held_out is None else TrainingDomain.learn(heard, held_out)
@@ -142,10 +140,9 @@ def _figures(references: References, ratios: Any, rules: Mapping[str, Any]) -> d
     """What the development set says of a branch."""
     kind = "range" if isinstance(ratios, Scores) else "utterance"
     measures = [f"{kind}-eer", f"{kind}-cllr", f"{kind}-min-cllr"]
-    measure = evaluate if isinstance(ratios, Scores) else evaluate_utterances
     own = rules if isinstance(ratios, Scores) else {}
     try:
-        found = measure(references, ratios, measures, scores_are="llr", **own)
+        found = evaluate(references, ratios, measures, scores_are="llr", **own)
     except UndefinedMeasureError:
         return {}
     return {name: float(one.value) for name, one in found.measurements.items() if np.isfinite(one.value)}

@@ -15,6 +15,7 @@ branch by half a window; ``legacy`` counts as it does, but for inputs too short 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeVar
 
 HOP, WINDOW = 320, 400  # samples
@@ -45,6 +46,15 @@ def scale_of(branch: str) -> int:
     (0, 3, 5)
     """
     return SCALES - 1 if branch == UTTERANCE else SEGMENT_BRANCHES.index(branch)
+
+
+def finest(branches: Iterable[str]) -> str | None:
+    """The branch of the shortest windows; None if there is only that of utterances.
+
+    >>> finest(["utterance", "40ms", "20ms"])
+    '20ms'
+    """
+    return min((name for name in branches if name != UTTERANCE), key=scale_of, default=None)
 
 
 def frame_count(samples: int) -> int:

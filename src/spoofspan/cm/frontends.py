@@ -24,7 +24,7 @@ from spoofspan.cm.config import FrontEnd
 from spoofspan.cm.features import COUNT, FLOOR, SPECTRUM_HOP, FrameFeatures
 from spoofspan.cm.frame_times import HOP, WINDOW
 from spoofspan.cm.model_sources import FRONT_END
-from spoofspan.cm.padding import normalised, real_steps, zero_padding
+from spoofspan.cm.padding import normalised, real_steps, window_means, zero_padding
 
 # the architecture of wav2vec 2.0 large, for counting its parameters without its weights
 LARGE: dict[str, Any] = {
@@ -91,6 +91,13 @@ class Standardised(nn.Module):
         x, counts = self.numbers(waves, samples)
         return zero_padding((x - self.mean) / self.deviation, counts), counts
 
+    def around(self, x: Tensor, counts: Tensor) -> Tensor:
+        """Add what the convolutions along time (``layers``) find around each step."""
+        for layer, norm in zip(self.layers, self.norms, strict=False):
+            found = layer(zero_padding(self.dropout(norm(x)), counts))
+            x = zero_padding(x + nn.functional.gelu(found), counts)
+        return x
+
     @torch.no_grad()
     def look_at(self, batches: Iterable[tuple[Tensor, Tensor]]) -> None:
         """Take mean and deviation from some sound, so that learning starts with numbers of one size."""
@@ -132,14 +139,10 @@ class SpectralFrontEnd(Standardised):
         """Features and how many of them are real."""
         x, counts = self.standardised(waves, samples)
         if not self.layers:
-            return self._halved(x, counts), (counts + 1) // 2
+            return window_means(x, counts, 2), (counts + 1) // 2
         x = zero_padding(self.gather(self._with_patterns(x, counts)), counts)
         counts = (counts + 1) // 2
-        x = zero_padding(nn.functional.gelu(self.norms[-1](self.halve(x))), counts)
-        for layer, norm in zip(self.layers, self.norms, strict=False):
-            around = layer(zero_padding(self.dropout(norm(x)), counts))
-            x = zero_padding(x + nn.functional.gelu(around), counts)
-        return x, counts
+        return self.around(zero_padding(nn.functional.gelu(self.norms[-1](self.halve(x))), counts), counts), counts
 
     def _with_patterns(self, x: Tensor, counts: Tensor) -> Tensor:
         """Put what the convolutions over time and frequency find beside the spectrum."""
@@ -159,13 +162,6 @@ class SpectralFrontEnd(Standardised):
                 sound, WINDOW, SPECTRUM_HOP, window=self.window, center=False, return_complex=True
             ).transpose(1, 2)
             return (spectrum.real.square() + spectrum.imag.square() + FLOOR).log(), counts
-
-    @staticmethod
-    def _halved(x: Tensor, counts: Tensor) -> Tensor:
-        """The mean of every two steps, of one where it is the last."""
-        x = nn.functional.pad(x, (0, 0, 0, x.shape[1] % 2)).unflatten(1, (-1, 2))
-        real = real_steps(counts, 2 * x.shape[1]).unflatten(1, (-1, 2))
-        return x.sum(2) / real.sum(2).clamp(min=1)[..., None]
 
 
 class AlongTime(nn.Conv1d):
@@ -203,11 +199,7 @@ class StructuralFrontEnd(Standardised):
         x, counts = self.standardised(waves, samples)
         if not self.layers:
             return x, counts
-        x = zero_padding(self.gather(x), counts)
-        for layer, norm in zip(self.layers, self.norms, strict=True):
-            around = layer(zero_padding(self.dropout(norm(x)), counts))
-            x = zero_padding(x + nn.functional.gelu(around), counts)
-        return x, counts
+        return self.around(zero_padding(self.gather(x), counts), counts), counts
 
 
 class Wav2Vec2FrontEnd(nn.Module):

@@ -2,7 +2,13 @@
 
 Frames are those of the scores: 20 ms apart, 25 ms long. Of each, the power in 67 bands of 120 Hz is kept in steps of
 half a decibel: that is the spectrogram of the page, and, counted over a recording, what is compared with the sound of
-the training (:mod:`spoofspan.cm.out_of_domain`), as is how fast these levels change (:mod:`spoofspan.cm.modulation`).
+the training (:mod:`spoofspan.cm.out_of_domain`).
+
+So is how fast these levels rise and fall in six wide bands, the modulation spectrum. Speech of one kind has the same
+rhythm through any channel: syllables come at 2 to 8 Hz, phones and noise faster. Power spectra are summed over segments
+of 1.28 s that overlap by half (Welch's method), so a recording may have any length::
+
+    number = power of the changes at 0.5 to 2, 2 to 4, 4 to 8, 8 to 16 or 16 to 25 Hz, less that of all; in dB
 """
 
 from __future__ import annotations
@@ -16,7 +22,6 @@ import numpy.typing as npt
 
 from spoofspan.base.times import Float64, Int64
 from spoofspan.cm.frame_times import HOP, WINDOW, samples_of
-from spoofspan.cm.modulation import WIDE_BANDS, Modulation
 from spoofspan.formats.sound import FULL_SCALE, RATE, Samples, Sound
 
 UInt8 = npt.NDArray[np.uint8]
@@ -29,7 +34,51 @@ PEAK_HOP = RATE // 100  # samples under one step of the waveform
 LOUDEST = 0.999  # of full scale: a sample there may have been cut off
 RUN = 3  # samples at full scale in a row that count as clipped
 SILENT = 2 / FULL_SCALE  # amplitude: dither alone
+FRAMES_PER_SECOND = RATE // HOP
+SEGMENT, ADVANCE = 64, 32  # frames of a modulation spectrum
+WIDE_BANDS = 6
+RATES = (0.5, 2.0, 4.0, 8.0, 16.0, 25.0)  # Hz, between which changes are summed
+LEAST_CHANGE = 1e-3  # dB squared: no change at all
 FEWEST_VALUES = 16  # distinct samples, 4 bits; what has fewer is no recording of speech
+
+
+@dataclass
+class Modulation:
+    """The power of what changes how fast, in each band, of the segments heard so far."""
+
+    power: Float64 = field(default_factory=lambda: np.zeros((SEGMENT // 2 + 1, WIDE_BANDS)))
+    _rest: Float64 = field(default_factory=lambda: np.zeros((0, WIDE_BANDS)))  # begins at the next segment
+    _segments: int = 0
+
+    def hear(self, levels: Float64) -> None:
+        """Take in the levels (dB) of the next frames in the wide bands, a row each."""
+        waiting = np.concatenate((self._rest, levels))
+        count = max((len(waiting) - SEGMENT) // ADVANCE + 1, 0)
+        if count:
+            views = np.lib.stride_tricks.sliding_window_view(waiting, SEGMENT, axis=0)[::ADVANCE][:count]
+            self._add(views.transpose(0, 2, 1), np.hanning(SEGMENT)[:, None])
+        self._rest = waiting[count * ADVANCE :]
+
+    def end(self) -> None:
+        """No more is coming: the last frames are a shorter segment, if they were in none."""
+        if len(self._rest) > ADVANCE or (self._segments == 0 and len(self._rest)):
+            self._add(self._rest[None], np.hanning(len(self._rest))[:, None])
+        self._rest = self._rest[:0]
+
+    def _add(self, segments: Float64, window: Float64) -> None:
+        spectra = np.fft.rfft((segments - segments.mean(axis=1, keepdims=True)) * window, SEGMENT, axis=1)
+        self.power += (spectra.real**2 + spectra.imag**2).sum(axis=0)
+        self._segments += len(segments)
+
+    @property
+    def numbers(self) -> Float64:
+        """The share of each range of rates in each band, in dB: (rates, bands)."""
+        rate = np.fft.rfftfreq(SEGMENT, 1 / FRAMES_PER_SECOND)
+        place = np.searchsorted(RATES[1:-1], rate, side="right")
+        some = rate >= RATES[0]
+        sums = np.stack([self.power[some & (place == k)].sum(axis=0) for k in range(len(RATES) - 1)])
+        found: Float64 = 10 * np.log10((sums + LEAST_CHANGE) / (self.power[some].sum(axis=0) + LEAST_CHANGE))
+        return found
 
 
 @dataclass

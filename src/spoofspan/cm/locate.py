@@ -26,16 +26,13 @@ from typing import Any
 import numpy as np
 
 from spoofspan.base.errors import DataError, SpoofspanError, SpoofspanWarning, UsageError
-from spoofspan.base.extras import require
 from spoofspan.base.times import SECOND
-from spoofspan.cm.card import FUSED, Card
 from spoofspan.cm.frame_times import WINDOW
 from spoofspan.cm.listening import Heard, ListenedSound
 from spoofspan.cm.located import LocatedRecording, Location, ModelFacts, SuspectedRange
-from spoofspan.cm.model_sources import model_at
 from spoofspan.cm.out_of_domain import TrainingDomain, recording_numbers
 from spoofspan.cm.scorers import Scorer
-from spoofspan.cm.scoring import find_recordings, finest_branch, load_with_card, score_sounds
+from spoofspan.cm.scoring import find_recordings, finest_branch, load_model, score_sounds
 from spoofspan.cm.sound_notes import sound_notes, unjudgeable
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.scores import Scores
@@ -124,9 +121,7 @@ def locate(
     if not 0 < prior < 1:
         raise UsageError(f"prior={prior!r}: must lie between 0 and 1, as 0.1")
     options = ProposalOptions(smoothing, min_duration, merge_gap)
-    require("torch", "safetensors")
-    with model_at(model, checksum) as source:
-        scorer, card = load_with_card(source, device)
+    scorer, card, source = load_model(model, device, checksum)
     name = card.locating if card is not None else None
     cost = card.held_out_cost if card is not None else None
     if cost is not None and cost >= 1:
@@ -145,7 +140,7 @@ def locate(
     finest = finest_branch(scores)
     if finest is None:
         raise UsageError(f"{source.name} scores whole utterances only, and cannot say where; train branches of windows")
-    ratios = finest if card is None or name is None else _ratios(card, name, scores)
+    ratios = finest if card is None or name is None else card.ratio(name, scores)
     decided = _Decided(
         ratios,
         finest,
@@ -233,12 +228,6 @@ def _limit(threshold: Threshold | None, prior: float, name: str | None, model: s
             "threshold= (--threshold), such as the one that spoofspan eval prints for your development set"
         )
     return math.log(prior / (1 - prior))
-
-
-def _ratios(card: Card, name: str, scores: Mapping[str, Any]) -> Scores:
-    calibration = card.calibrations[name]
-    found: Scores = calibration.apply(*(scores[one] for one in (calibration.systems if name == FUSED else (name,))))
-    return found
 
 
 def _meant(

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from os import PathLike
+from dataclasses import dataclass, field, replace
+from os import PathLike, fspath
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
 
+from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.times import SECOND
 from spoofspan.cm.listening import Heard
 from spoofspan.cm.out_of_domain import DomainVerdict
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
+from spoofspan.formats.convert import write_references
+from spoofspan.formats.writing import check_target, write_atomically
 from spoofspan.measures.events.proposals_from_scores import ProposalOptions
-from spoofspan.report.table import Table, printable
+from spoofspan.report.results import finite
+from spoofspan.report.table import Table, json_text, printable
+
+LABELS = {".rttm": "rttm", ".txt": "audacity", ".textgrid": "textgrid"}
+SUFFIXES = (*LABELS, ".json", ".csv", ".html")
+EACH = "{}"  # in the name of a file: the id of each recording
+ONE_EACH = ("audacity", "textgrid")  # formats of one recording a file
+UNSAFE = re.compile(r"[^\w.+=,@ -]")
 
 AFTER_LAST_SCORE = 0.025  # seconds: a frame of 25 ms every 20 ms ends up to so much early
 UNKNOWN_DOMAIN = "does not sound like what the model was trained on, and the verdict may be wrong"
@@ -79,11 +91,16 @@ class LocatedRecording:
         return sum(one.end_ns - one.start_ns for one in self.ranges) / SECOND
 
     @property
+    def unlike_training(self) -> str:
+        """How it differs from what the model was trained on; empty if it is of that kind, or if nobody can tell."""
+        if self.domain is None or self.domain.known:
+            return ""
+        return f"{UNKNOWN_DOMAIN}: {self.domain.reason}"
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What to know before the verdict."""
-        strange = self.domain is not None and not self.domain.known
-        first = (f"it {UNKNOWN_DOMAIN}: {self.domain.reason}",) if strange and self.domain is not None else ()
-        return (*first, *self.notes)
+        return (*([f"it {self.unlike_training}"] if self.unlike_training else ()), *self.notes)
 
     @property
     def verdict(self) -> str:
@@ -191,9 +208,13 @@ class Location:
             Replace an existing file.
 
         """
-        from spoofspan.cm.location_files import write_location
-
-        write_location(self, target, force=force)
+        suffix = _suffix(target)
+        if EACH not in fspath(target):
+            _write_one(self, target, suffix, force)
+            return
+        for one in self.judged if suffix in LABELS else self.recordings:
+            own = fspath(target).replace(EACH, UNSAFE.sub("_", one.recording))
+            _write_one(replace(self, recordings=(one,)), own, suffix, force)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
@@ -225,7 +246,7 @@ class Location:
 
     def __str__(self) -> str:
         lines = [f"model {printable(self.model.name)}; {self.decision}{self._prior_text()}", ""]
-        strange = sum(one.domain is not None and not one.domain.known for one in self.recordings)
+        strange = sum(bool(one.unlike_training) for one in self.recordings)
         if strange and len(self.recordings) > 1:
             which = f"{strange:,} of {len(self.recordings):,} recordings"
             lines += [f"warning: the model was not trained on sound like that of {which}; its verdict may be wrong", ""]
@@ -263,3 +284,50 @@ def range_cells(one: SuspectedRange) -> tuple[str, ...]:
     chance = "" if one.probability is None else f"{one.probability:.3f}"
     length = one.end - one.start
     return f"{one.start:.3f}", f"{one.end:.3f}", f"{length:.3f}", f"{one.strength:.2f}", chance
+
+
+# ---------------------------------------------------------------- files
+
+
+def check_location_target(target: str | PathLike[str], *, force: bool) -> None:
+    """Fail fast on output that cannot be written."""
+    _suffix(target)
+    path = Path(target).expanduser()
+    if EACH not in str(path.parent):
+        check_target(path, force or EACH in path.name)  # of {}, only the folder is known
+
+
+def _write_one(location: Location, target: str | PathLike[str], suffix: str, force: bool) -> None:
+    path = Path(target).expanduser()
+    if suffix == ".html":
+        from spoofspan.cm.location_page import location_page
+
+        write_atomically(path, [location_page(location, path).encode()], force)
+    elif suffix in (".json", ".csv"):
+        text = json_text(finite(location.to_dict())) if suffix == ".json" else location.table.render("csv")
+        write_atomically(path, [text.encode()], force)
+    else:
+        _write_labels(location, path, LABELS[suffix], force)
+
+
+def _write_labels(location: Location, path: Path, name: str, force: bool) -> None:
+    references = location.references
+    if name == "audacity":  # a track of what is suspected, not of everything else
+        ranges = {one.recording: [(r.start, r.end, "spoof") for r in one.ranges] for one in location.judged}
+        references = References.from_ranges(ranges)
+    if name in ONE_EACH and len(references) != 1:
+        raise UsageError(
+            f"{path}: a file of this kind holds one recording, and there are {len(references)}; write one each "
+            f"with {EACH} in the name, such as '{EACH}{path.suffix}'"
+        )
+    if name == "audacity" and not references.starts.size:  # an empty track: nothing is suspected
+        write_atomically(path, [], force)
+    else:
+        write_references(references, path, format=name, force=force)
+
+
+def _suffix(target: str | PathLike[str]) -> str:
+    suffix = PurePath(target).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise UsageError(f"{fspath(target)}: its ending says what to write: {nearest_name(suffix, SUFFIXES)}")
+    return suffix

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from spoofspan.base.version import __version__
 from spoofspan.cm.card import card_lines
 from spoofspan.cm.listening import BANDS, STEP, Heard, UInt8
-from spoofspan.cm.located import UNKNOWN_DOMAIN, LocatedRecording, Location, range_cells
+from spoofspan.cm.located import LocatedRecording, Location, range_cells
 from spoofspan.formats.sound import FULL_SCALE, RATE, wav_bytes
 from spoofspan.report.page.packing import packed
 from spoofspan.report.page.page_table import cell, column, page_table
@@ -60,7 +60,7 @@ def location_page(location: Location, target: Path) -> str:
         "checksum": location.model.checksum,
         "facts": [[printable(name), printable(value)] for name, value in card_lines(location.model.about)],
         "limits": [printable(str(text)) for text in location.model.about.get("limits", ())],
-        "strange": sum(one.domain is not None and not one.domain.known for one in location.judged),
+        "strange": sum(bool(one.unlike_training) for one in location.judged),
         "drawn": len(drawn),
         "overview": _overview(location) if len(location.recordings) > 1 else None,
         "recordings": [_recording(one, places, notes) for one in location.recordings],
@@ -87,10 +87,8 @@ def _overview(location: Location) -> dict[str, Any]:
         texts = (
             "" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.2f}" for value in values
         )
-        strange = one.domain is not None and not one.domain.known
-        caution = (
-            "no verdict" if one.problem else "unlike the training" if strange else "see notes" if one.notes else ""
-        )
+        caution = "no verdict" if one.problem else "unlike the training" if one.unlike_training else ""
+        caution = caution or ("see notes" if one.notes else "")
         numbers = [cell(text, value) for text, value in zip(texts, values, strict=True)]
         rows.append([cell(one.recording, place=f"recording-{place}"), *numbers, cell(caution)])
     columns = [column("recording"), *(column(name, number=True) for name in names), column("caution")]
@@ -98,13 +96,11 @@ def _overview(location: Location) -> dict[str, Any]:
 
 
 def _recording(one: LocatedRecording, places: Mapping[str, int], notes: Mapping[str, str]) -> dict[str, Any]:
-    strange = one.domain is not None and not one.domain.known
-    cautions = [f"This recording {UNKNOWN_DOMAIN}: {one.domain.reason}."] if strange and one.domain else []
     return {
         "id": printable(one.recording),
         "verdict": printable(one.verdict),
         "problem": bool(one.problem),
-        "cautions": [printable(text) for text in cautions],
+        "cautions": [printable(f"This recording {one.unlike_training}.")] if one.unlike_training else [],
         "notes": [printable(f"{text[:1].upper()}{text[1:]}.") for text in one.notes],
         "ranges": len(one.ranges),
         "shown": places.get(one.recording),

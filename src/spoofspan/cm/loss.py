@@ -12,17 +12,17 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-BONA_FIDE, SPOOF, NOT_COUNTED = 1, 0, -1  # targets
+from spoofspan.cm.labels import TARGET
 
 
 def window_errors(outputs: Tensor, targets: Tensor) -> Tensor:
     """Sum the losses of the windows that count; by the number of outputs it is P2SGrad (2) or logistic (1).
 
     >>> cosines = torch.tensor([[0.25, 0.75], [0.0, 1.0]])
-    >>> float(window_errors(cosines, torch.tensor([BONA_FIDE, NOT_COUNTED])))
+    >>> float(window_errors(cosines, torch.tensor([TARGET["bona fide"], TARGET["not counted"]])))
     0.0625
     """
-    counted = targets != NOT_COUNTED
+    counted = targets != TARGET["not counted"]
     bona_fide = targets.clamp(min=0).to(outputs.dtype)
     if outputs.shape[-1] == 1:
         each = nn.functional.binary_cross_entropy_with_logits(outputs[..., 0], bona_fide, reduction="none")

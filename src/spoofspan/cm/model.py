@@ -37,7 +37,7 @@ from spoofspan.base.errors import UsageError
 from spoofspan.cm.config import Config, Network
 from spoofspan.cm.frame_times import SCALES, UTTERANCE, pooled_count, scale_of, window_count
 from spoofspan.cm.frontends import LARGE, build_front_end
-from spoofspan.cm.padding import mean_over_time, real_steps, zero_padding
+from spoofspan.cm.padding import mean_over_time, real_steps, window_means, zero_padding
 
 LARGEST_WEIGHT = 0.01  # of W at the start
 
@@ -253,11 +253,7 @@ class LogisticRegression(nn.Module):
 def _means(features: Tensor, counts: Tensor, name: str) -> Embeddings:
     if name == UTTERANCE:
         return Embeddings(mean_over_time(features, counts)[:, None], torch.ones_like(counts))
-    size = 2 ** scale_of(name)
-    padded = nn.functional.pad(features, (0, 0, 0, -features.shape[1] % size)).unflatten(1, (-1, size))
-    real = real_steps(counts, padded.shape[1] * size).unflatten(1, (-1, size))
-    means = (padded * real[..., None]).sum(2) / real.sum(2).clamp(min=1)[..., None]
-    return Embeddings(means, window_count(counts, scale_of(name)))
+    return Embeddings(window_means(features, counts, 2 ** scale_of(name)), window_count(counts, scale_of(name)))
 
 
 def scores(outputs: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ A model says something of every sound, and is confidently wrong of sound that it
 notes what its recordings sound like. Of each recording::
 
     levels       the 10th, 50th and 90th percentile over its frames, in 17 bands, less its loudness: 51 numbers
-    modulations  how fast levels change (:mod:`spoofspan.cm.modulation`): 5 rates in 6 bands, 30 numbers
+    modulations  how fast levels change (:mod:`spoofspan.cm.listening`): 5 rates in 6 bands, 30 numbers
     scores       the 10th, 50th and 90th percentile of the finest branch's scores: 3 numbers
 
 The *distance* of a recording is that of Mahalanobis to the mean of the training recordings, divided by the number of
@@ -31,18 +31,25 @@ import numpy.typing as npt
 
 from spoofspan.base.errors import DataError
 from spoofspan.base.times import Float64
-from spoofspan.cm import modulation
 from spoofspan.cm.frame_times import HOP
-from spoofspan.cm.listening import BANDS, Heard, band_percentiles, mean_in_bands, wide_edges
+from spoofspan.cm.listening import (
+    BANDS,
+    MODULATED,
+    RATES,
+    WIDE_BANDS,
+    Heard,
+    band_percentiles,
+    mean_in_bands,
+    wide_edges,
+)
 from spoofspan.cm.model_sources import CONFIG
 from spoofspan.cm.scorers import Float32
 from spoofspan.formats.sound import RATE
 
 SHARES = (0.1, 0.5, 0.9)
 LEVEL_EDGES = wide_edges(17)
-MODULATION_EDGES = wide_edges(modulation.WIDE_BANDS)
 LEVELS = LEVEL_EDGES.size * len(SHARES)
-MODULATIONS = (len(modulation.RATES) - 1) * modulation.WIDE_BANDS
+MODULATIONS = (len(RATES) - 1) * WIDE_BANDS
 SIZE = LEVELS + MODULATIONS + len(SHARES)
 PARTS = (0.25, 0.5, 1.0, 2.0, 4.0)  # seconds
 FALSE_ALARMS = 0.05
@@ -236,10 +243,10 @@ def _difference(place: int, by: float) -> str:
     if place >= LEVELS + MODULATIONS:
         return f"its scores are {'higher' if by > 0 else 'lower'} than those of the training's recordings"
     if place >= LEVELS:
-        rate, band = divmod(place - LEVELS, modulation.WIDE_BANDS)
-        low, high = modulation.RATES[rate : rate + 2]
+        rate, band = divmod(place - LEVELS, WIDE_BANDS)
+        low, high = RATES[rate : rate + 2]
         change = f"{abs(by):.0f} dB {'more' if by > 0 else 'less'} than in the training"
-        return f"{_band(MODULATION_EDGES, band)} gets louder and quieter at {low:g} to {high:g} Hz by {change}"
+        return f"{_band(MODULATED, band)} gets louder and quieter at {low:g} to {high:g} Hz by {change}"
     band, share = divmod(place, len(SHARES))
     when = ("quietest", "middle", "loudest")[share]
     side = "louder" if by > 0 else "quieter"

@@ -29,6 +29,13 @@ def mean_over_time(x: Tensor, counts: Tensor) -> Tensor:
     return zero_padding(x, counts).sum(1) / counts[:, None]
 
 
+def window_means(x: Tensor, counts: Tensor, size: int) -> Tensor:
+    """The mean of every ``size`` steps, or of as many as are real in the last window."""
+    padded = torch.nn.functional.pad(x, (0, 0, 0, -x.shape[1] % size)).unflatten(1, (-1, size))
+    real = real_steps(counts, padded.shape[1] * size).unflatten(1, (-1, size))
+    return (padded * real[..., None]).sum(2) / real.sum(2).clamp(min=1)[..., None]
+
+
 def normalised(waves: Tensor, samples: Tensor) -> Tensor:
     """Every recording with mean 0 and variance 1; padding stays zero."""
     x = zero_padding(waves[..., None], samples)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.extras import require
 from spoofspan.base.times import Float64
 from spoofspan.cm.frame_times import BRANCHES, COARSEST, HOP, UTTERANCE, WINDOW, frame_count, scale_of
 from spoofspan.formats.sound import Samples
@@ -162,12 +161,11 @@ Scorer = JointDetector | NetworkScorer
 
 
 def load_scorer(checkpoint: str | Path, device: str | None = None) -> Scorer:
-    """What scores: a checkpoint, or the detector of joints, which needs none."""
+    """What scores: a folder that holds a checkpoint, or the detector of joints, which needs none."""
     if str(checkpoint) == JOINT_DETECTOR:
         return JointDetector()
-    require("torch", "safetensors")
     from spoofspan.cm import checkpoints
     from spoofspan.cm.distributed import choose_device
 
-    found = checkpoints.load(checkpoint)
+    found = checkpoints.load(Path(checkpoint))
     return NetworkScorer(found.model, found.config, choose_device(device))

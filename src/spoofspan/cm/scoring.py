@@ -30,7 +30,16 @@ from spoofspan.base.extras import require
 from spoofspan.base.locks import own_folder
 from spoofspan.base.progress import progress
 from spoofspan.cm.card import Card, read_card
-from spoofspan.cm.frame_times import COARSEST, HOP, SEGMENT_BRANCHES, UTTERANCE, resolution, samples_of, scale_of
+from spoofspan.cm.frame_times import (
+    COARSEST,
+    HOP,
+    SEGMENT_BRANCHES,
+    UTTERANCE,
+    finest,
+    resolution,
+    samples_of,
+    scale_of,
+)
 from spoofspan.cm.model_sources import ModelSource, model_at
 from spoofspan.cm.scorers import JOINT_DETECTOR, Float32, Scorer, Window, load_scorer
 from spoofspan.data.scores import Scores
@@ -119,7 +128,11 @@ def score(
 
     """
     sounds = dict(audio) if isinstance(audio, Mapping) else find_recordings(audio, channel=channel, truncated=truncated)
-    scorer, card = load_model(checkpoint, device)
+    card: Card | None = None
+    if str(checkpoint) == JOINT_DETECTOR:
+        scorer = load_scorer(checkpoint)
+    else:
+        scorer, card, _ = load_model(checkpoint, device)
     folder = Path(out).expanduser()
     files = _targets(folder, scorer.branches, official, () if card is None else card.calibrations)
     with own_folder(folder):  # the files of two runs would not fit each other
@@ -133,22 +146,17 @@ def score(
     return ScoredSound(files, len(sounds), seconds, time.monotonic() - began)
 
 
-def load_model(model: str | Path, device: str | None = None) -> tuple[Scorer, Card | None]:
-    """What scores, and the card of the model if it has one."""
-    if str(model) == JOINT_DETECTOR:
-        return load_scorer(model), None
+def load_model(
+    model: str | Path | None, device: str | None = None, checksum: str | None = None
+) -> tuple[Scorer, Card | None, ModelSource]:
+    """What scores, the card of the model if it has one that fits, and where it came from."""
     require("torch", "safetensors")
-    with model_at(model) as source:
-        return load_with_card(source, device)
-
-
-def load_with_card(source: ModelSource, device: str | None = None) -> tuple[Scorer, Card | None]:
-    """Load a model, and its card if it has one that fits."""
-    card = read_card(source.folder, source.checksum)
-    scorer = load_scorer(source.folder, device)
-    if card is not None:
-        card.check_branches(scorer.branches, source.name)
-    return scorer, card
+    with model_at(model, checksum) as source:
+        card = read_card(source.folder, source.checksum)
+        scorer = load_scorer(source.folder, device)
+        if card is not None:
+            card.check_branches(scorer.branches, source.name)
+        return scorer, card, source
 
 
 def score_sounds(
@@ -178,8 +186,7 @@ def score_sounds(
 
 def finest_branch(scores: Mapping[str, Scores | UtteranceScores]) -> Scores | None:
     """The scores of the shortest windows."""
-    names = [name for name in scores if name != UTTERANCE]
-    found = scores[min(names, key=scale_of)] if names else None
+    found = scores.get(finest(scores) or "")
     return found if isinstance(found, Scores) else None
 
 
@@ -269,12 +276,6 @@ def sounds_of_dataset(spec: str, *, channel: str | None = None, truncated: str =
 
     corpus = Corpus.from_dataset(spec, channel=check_channel(channel), truncated=check_truncated(truncated))
     return dict(zip(corpus.references.utterances, corpus.sounds, strict=True))
-
-
-def sound_folder(data: Path, subset: str) -> Path | None:
-    """The folder with the sound of a set, SET/con_wav, where the layout is that of PartialSpoof; None without one."""
-    places = (folder / subset / "con_wav" for folder in (data, data / "database"))
-    return next((place for place in places if place.is_dir()), None)
 
 
 def _meant(word: str | Path, channel: str | None) -> dict[str, Sound]:

@@ -18,7 +18,7 @@ from spoofspan.base.times import milliseconds
 from spoofspan.cm.batches import Pieces
 from spoofspan.cm.config import Config
 from spoofspan.cm.distributed import Team
-from spoofspan.cm.frame_times import SEGMENT_BRANCHES, UTTERANCE, resolution, scale_of
+from spoofspan.cm.frame_times import SEGMENT_BRANCHES, UTTERANCE, finest, resolution, scale_of
 from spoofspan.cm.loss import window_errors
 from spoofspan.cm.model import scores as scores_of
 from spoofspan.data.references import References, durations_of
@@ -58,8 +58,7 @@ def validate(model: nn.Module, pieces: Pieces, config: Config, team: Team) -> Va
         measures = {name: _eers(references, scores, name, rules) for name, scores in by_branch.items()}
         if stop_on == "loss":
             return Validation(loss, measures, loss)
-        finest = min((name for name in by_branch if name != UTTERANCE), key=scale_of)
-        return Validation(loss, measures, _value(references, by_branch[finest], stop_on, rules))
+        return Validation(loss, measures, _value(references, by_branch[str(finest(by_branch))], stop_on, rules))
 
 
 def _value(references: References, scores: Scores, measure: str, rules: dict[str, Any]) -> float:

@@ -6,7 +6,6 @@
     building.py         look, plan, make, label                                       <- read this first
     source_folder.py    which recordings there are
     channel.py          band and noise that both classes go through
-    vocoded.py          spoofs of someone's own recordings
     survey.py           how long and how loud they are, and where someone speaks
     splice_plan.py      which utterance gets what
     splicing.py         an utterance of its plan: pieces joined by overlap-add
@@ -14,8 +13,8 @@
     layout.py           the files of a corpus
     checking.py         whether a corpus is what its files say
     audit/              whether it gives itself away
-    builtin.py          the built-in recordings: voices.py, phones.py, frames.py
-    vocoder_families.py  the vocoders: vocoders.py, resynthesis.py, pieces.py
+    builtin.py          recordings that are made: voices.py, phones.py, frames.py
+    vocoders.py         the vocoders, by their names
 
 May import every package but ``cm``, ``experiment``, ``demo``, ``integrations`` and ``cli``.
 """

@@ -23,8 +23,9 @@ from spoofspan.base.errors import SpoofspanError, SpoofspanWarning, UsageError
 from spoofspan.base.locks import LOCK, PARTS, own_folder, remove_parts
 from spoofspan.base.pool import check_jobs, do_all, in_batches
 from spoofspan.base.version import __version__
-from spoofspan.corpus.builtin import built_in_settings, write_voices
+from spoofspan.corpus.builtin import built_in_settings, chosen_vocoders, deal_vocoders, write_vocoded, write_voices
 from spoofspan.corpus.channel import OPEN
+from spoofspan.corpus.croissant import CROISSANT, croissant
 from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.layout import ABOUT, DATABASE, SOURCES, WORK, SetFiles, sound_digest, write_json, write_set
 from spoofspan.corpus.provenance import BONA_FIDE, Provenance, labelled_ranges
@@ -40,7 +41,6 @@ from spoofspan.corpus.source_folder import (
 from spoofspan.corpus.splice_plan import CorpusPlan, UtterancePlan, deal_speakers, held_out_attacks, make_plan
 from spoofspan.corpus.splicing import SpliceMaterial, make_utterance
 from spoofspan.corpus.survey import Surveyed, look_at
-from spoofspan.corpus.vocoded import chosen_vocoders, deal_vocoders, write_vocoded
 from spoofspan.formats.sound import Sound, check_truncated, wav_bytes
 from spoofspan.formats.writing import write_atomically
 
@@ -148,6 +148,7 @@ def _build(
         "recordings": len(recordings.items),
         "sets": {subset: _about_set(SetFiles(out, subset), rows, chosen) for subset, rows in sets.items()},
     }
+    write_json(out / CROISSANT, croissant(out, about))
     write_json(out / ABOUT, about)
     shutil.rmtree(out / WORK)
     return about
@@ -265,10 +266,9 @@ class _Batch:
 
     def make(self, plan: UtterancePlan) -> Provenance:
         """Write the sound of an utterance; where it comes from."""
-        one = make_utterance(plan, self.material, self.settings)
-        path = SetFiles(self.out, plan.subset).sound(plan.utterance)
-        write_atomically(path, [wav_bytes(one.sound)], force=True)
-        return one.provenance
+        sound, provenance = make_utterance(plan, self.material, self.settings)
+        write_atomically(SetFiles(self.out, plan.subset).sound(plan.utterance), [wav_bytes(sound)], force=True)
+        return provenance
 
 
 def _make(out: Path, plan: CorpusPlan, material: SpliceMaterial, settings: Settings, jobs: int) -> list[Provenance]:

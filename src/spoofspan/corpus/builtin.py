@@ -1,7 +1,12 @@
-"""The built-in source: made-up voices as bona fide speech, vocoders as spoofs, written as any other source folder.
+"""Recordings that are made: built-in voices and their spoofs, and spoofs of someone's own recordings.
 
-A spoofed recording is a sentence of the voice through a vocoder; the sentence itself is not among the bona fide ones.
-Both classes go through one channel unless another is asked for.
+Without a source, made-up voices are the bona fide speech. A spoofed recording is a sentence of the voice through a
+vocoder; the sentence itself is not among the bona fide ones. Both classes go through one channel unless another is
+asked for.
+
+Of a source with bona fide recordings (``--attack builtin:griffin-lim``), each goes through one vocoder. Those of a
+speaker take turns, and the next speaker begins with the next vocoder, so that every set has about as many recordings of
+each. A vocoder that is held out is used for speakers of ``eval`` only.
 """
 
 from __future__ import annotations
@@ -9,27 +14,30 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from spoofspan.base.errors import UsageError
+from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.pool import do_all, in_batches
-from spoofspan.corpus.channel import Channel
+from spoofspan.corpus.channel import OPEN, Channel
 from spoofspan.corpus.frames import Float64
 from spoofspan.corpus.settings import BUILDER_VERSION, BUILT_IN_SPEAKERS, BUILT_IN_UTTERANCES, SETS, Settings
-from spoofspan.corpus.source_folder import BONA_FIDE
-from spoofspan.corpus.splice_plan import check_held_out
+from spoofspan.corpus.source_folder import BONA_FIDE, Recording
+from spoofspan.corpus.splice_plan import check_held_out, stream
 from spoofspan.corpus.survey import find_speech, gain_to
-from spoofspan.corpus.vocoder_families import ATTACKS, UNSEEN, VOCODERS
+from spoofspan.corpus.vocoders import ATTACKS, UNSEEN, VOCODERS
 from spoofspan.corpus.voices import draw_varied_voice, draw_voice, speak
 from spoofspan.formats.sound import FULL_SCALE, wav_bytes, whole_samples
 from spoofspan.formats.writing import write_atomically
 
 LIST = "list.csv"
 BUILT_IN_CHANNEL = Channel(150.0, 6850.0)
+PREFIX = "builtin:"
+ALL = PREFIX + "all"
+LEVEL = -26.0  # dBov
 SPARE = 1.25  # recordings per utterance that they are needed for
 FEWEST = 4  # recordings of a class and speaker
 BATCH = 8
@@ -51,6 +59,14 @@ class Sentence:
         """Its path in the source folder."""
         speaker = speaker_name(self.speaker)
         return f"{self.attack or BONA_FIDE}/{speaker}/{speaker}_{self.number:03d}.wav"
+
+    def sound(self) -> Float64:
+        """Its samples, levelled."""
+        draw = draw_voice if self.builder == 1 else draw_varied_voice
+        voice = draw(np.random.default_rng([self.seed, 1, self.speaker]))
+        rng = np.random.default_rng([self.seed, 2, self.speaker, self.number])
+        sound = speak(voice, rng)
+        return _levelled(sound if self.attack is None else VOCODERS[ATTACKS[self.attack]](sound, rng))
 
 
 def speaker_name(number: int) -> str:
@@ -95,33 +111,11 @@ def sentences_of(settings: Settings) -> list[Sentence]:
 
 
 def write_voices(folder: Path, settings: Settings, jobs: int) -> Path:
-    """Write the recordings that are not there yet, and a list of all; return the list."""
+    """Write the recordings of the built-in voices; return the list of them."""
     sentences = sentences_of(settings)
-    for parent in {(folder / one.name).parent for one in sentences}:
-        parent.mkdir(parents=True, exist_ok=True)
-    missing = [one for one in sentences if not (folder / one.name).is_file()]
-    tasks = [(folder, batch) for batch in in_batches(missing, BATCH)]
-    for _ in do_all(_write, tasks, jobs, "making voices", lambda task: len(task[1])):
-        pass
-    write_atomically(folder / LIST, [_list(sentences)], force=True)
-    return folder / LIST
-
-
-def _write(task: tuple[Path, Sequence[Sentence]]) -> None:
-    folder, batch = task
-    for one in batch:
-        write_atomically(folder / one.name, [wav_bytes(say(one))], force=True)
-
-
-def say(one: Sentence) -> Float64:
-    """Make a recording, levelled."""
-    draw = draw_voice if one.builder == 1 else draw_varied_voice
-    voice = draw(np.random.default_rng([one.seed, 1, one.speaker]))
-    rng = np.random.default_rng([one.seed, 2, one.speaker, one.number])
-    sound = speak(voice, rng)
-    if one.attack is not None:
-        sound = VOCODERS[ATTACKS[one.attack]](sound, rng)
-    return sound * gain_to(-26.0, sound, find_speech(sound))
+    rows = ((one.name, speaker_name(one.speaker), one.attack or BONA_FIDE, one.subset) for one in sentences)
+    made = {one.name: one for one in sentences}
+    return _write_recordings(folder, made, jobs, "making voices", [("path", "speaker", "attack", "set"), *rows])
 
 
 def recording_named(name: str, seed: int, builder: int = BUILDER_VERSION) -> Float64:
@@ -129,12 +123,104 @@ def recording_named(name: str, seed: int, builder: int = BUILDER_VERSION) -> Flo
     attack, speaker, file = name.split("/")
     number = int(Path(file).stem.rpartition("_")[2])
     one = Sentence(int(speaker[1:]), number, None if attack == BONA_FIDE else attack, "eval", seed, builder)
-    return whole_samples(say(one)) / FULL_SCALE
+    return whole_samples(one.sound()) / FULL_SCALE
 
 
-def _list(sentences: Sequence[Sentence]) -> bytes:
+# ---------------------------------------------------------------- spoofs of someone's own recordings
+
+
+def chosen_vocoders(typed: Sequence[str]) -> tuple[str, ...]:
+    """The attacks that are meant, in the order of the vocoders.
+
+    >>> chosen_vocoders(["builtin:phase-vocoder", "builtin:griffin-lim"])
+    ('builtin:griffin-lim', 'builtin:phase-vocoder')
+    """
+    known = [PREFIX + name for name in VOCODERS]
+    for name in typed:
+        if name not in (*known, ALL):
+            raise UsageError(f"attacks: no vocoder is called {name!r}: {nearest_name(name, [*known, ALL])}")
+    return tuple(name for name in known if name in typed or ALL in typed)
+
+
+@dataclass(frozen=True)
+class Vocoded:
+    """A spoofed recording that is to be made, and what of."""
+
+    recording: Recording
+    original: Recording
+    seed: int
+
+    def sound(self) -> Float64:
+        """Its samples, levelled as those of built-in voices are."""
+        rng = np.random.default_rng([self.seed, 3, *self.recording.name.encode()])
+        vocoder = VOCODERS[str(self.recording.attack).removeprefix(PREFIX)]
+        return _levelled(vocoder(replace(self.original, channel=OPEN).sound(), rng))
+
+
+def deal_vocoders(
+    folder: Path,
+    found: Sequence[Recording],
+    set_of_speaker: Mapping[str, str],
+    held_out: Sequence[str],
+    settings: Settings,
+) -> list[Vocoded]:
+    """Which bona fide recording goes through which vocoder; files will lie below ``folder``."""
+    seen = [attack for attack in settings.attacks if attack not in held_out]
+    by_speaker: dict[str, list[Recording]] = {}
+    for one in sorted(found, key=lambda one: one.name):
+        if one.attack is None:
+            by_speaker.setdefault(one.speaker, []).append(one)
+    dealt = []
+    begun = dict.fromkeys(set_of_speaker.values(), 0)
+    for speaker, own in by_speaker.items():
+        subset = set_of_speaker.get(speaker)
+        attacks = settings.attacks if subset == "eval" else seen
+        if subset is None or not attacks:
+            continue
+        order = stream(settings, "vocoders", speaker).permutation(len(own)).tolist()
+        for place, number in enumerate(order):
+            attack = attacks[(begun[subset] + place) % len(attacks)]
+            name = f"{attack.replace(':', '/')}/{speaker}/{number + 1:04d}.wav"
+            original = own[number]
+            made = replace(original, name=name, path=folder / name, attack=attack)
+            dealt.append(Vocoded(made, original, settings.seed))
+        begun[subset] += len(own)
+    return sorted(dealt, key=lambda one: one.recording.name)
+
+
+def write_vocoded(folder: Path, dealt: Sequence[Vocoded], jobs: int) -> None:
+    """Write the spoofed recordings, and a list that says what each was made of."""
+    rows = ((one.recording.name, one.recording.speaker, one.recording.attack, one.original.name) for one in dealt)
+    made = {one.recording.name: one for one in dealt}
+    _write_recordings(folder, made, jobs, "making spoofs", [("path", "speaker", "attack", "made_of"), *rows])
+
+
+# ---------------------------------------------------------------- files
+
+
+def _write_recordings(
+    folder: Path,
+    made: Mapping[str, Sentence | Vocoded],
+    jobs: int,
+    what: str,
+    rows: Iterable[tuple[str | None, ...]],
+) -> Path:
+    """Write the recordings, by their paths, that are not there yet, and a list of all; return the list."""
+    missing = [(folder / name, one) for name, one in made.items() if not (folder / name).is_file()]
+    for parent in {folder, *(path.parent for path, _ in missing)}:
+        parent.mkdir(parents=True, exist_ok=True)
+    for _ in do_all(_write, in_batches(missing, BATCH), jobs, what, len):
+        pass
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("path", "speaker", "attack", "set"))
-    writer.writerows((one.name, speaker_name(one.speaker), one.attack or BONA_FIDE, one.subset) for one in sentences)
-    return text.getvalue().encode()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    write_atomically(folder / LIST, [text.getvalue().encode()], force=True)
+    return folder / LIST
+
+
+def _write(batch: Sequence[tuple[Path, Sentence | Vocoded]]) -> None:
+    for path, one in batch:
+        write_atomically(path, [wav_bytes(one.sound())], force=True)
+
+
+def _levelled(sound: Float64) -> Float64:
+    return sound * gain_to(LEVEL, sound, find_speech(sound))

@@ -15,7 +15,7 @@ from __future__ import annotations
 import warnings
 import wave
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,6 @@ import numpy.typing as npt
 from spoofspan.base.documents import read_json
 from spoofspan.base.errors import DataError, Problems, SpoofspanError, SpoofspanWarning, UsageError
 from spoofspan.base.progress import progress
-from spoofspan.base.times import Int64, edges_before
 from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.layout import (
     ABOUT,
@@ -46,7 +45,10 @@ from spoofspan.evaluation.reference_diff import diff_references
 from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_dataset
 from spoofspan.formats.reading import read_references
 from spoofspan.formats.text.durations import read_durations
+from spoofspan.formats.text.rows import written_ranges
+from spoofspan.mass.grid import Grid
 from spoofspan.mass.label_rules import label_references
+from spoofspan.mass.point_labels import point_classes
 
 
 @dataclass(frozen=True)
@@ -214,7 +216,7 @@ def _check_segments(files: SetFiles, references: References, found: _Findings) -
     if (references.labels == NONSPEECH).any():
         return  # segment labels know two classes
     for resolution in RESOLUTIONS:
-        expected = dict(segments_of(references, resolution))
+        expected = segments_of(references, resolution)
         for suffix, form in ((".npz", "npz"), (".npy", "segment-labels")):
             path = files.segments(resolution, suffix)
             if not path.is_file():
@@ -226,23 +228,18 @@ def _check_segments(files: SetFiles, references: References, found: _Findings) -
             if set(labels.utterances) != set(expected):
                 found.problems.add(f"{path}: its utterances are not those of {files.list}")
                 continue
-            for utterance, is_spoof in segments_of(labels, resolution):
+            for utterance, is_spoof in segments_of(labels, resolution).items():
                 if not np.array_equal(is_spoof, expected[utterance]):
                     found.problems.add(f"{path}: utterance {utterance!r}: the labels are not those of the RTTM")
 
 
-def segments_of(references: References, resolution: float) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
-    """Whether any of each segment is spoof, by the times of the ranges."""
-    durations = durations_of(references, references.utterances)
-    for i, utterance in enumerate(references.utterances):
-        rows = slice(int(references.offsets[i]), int(references.offsets[i + 1]))
-        spoof = references.labels[rows] == SPOOF
-        is_spoof = np.zeros(int(edges_before(durations[i : i + 1], resolution)[0]), np.bool_)
-        first: Int64 = edges_before(references.starts[rows][spoof] + 1, resolution) - 1
-        last: Int64 = edges_before(references.ends[rows][spoof], resolution)
-        for start, end in zip(first.tolist(), last.tolist(), strict=True):
-            is_spoof[start:end] = True
-        yield utterance, is_spoof
+def segments_of(references: References, resolution: float) -> dict[str, npt.NDArray[np.bool_]]:
+    """Whether any of each segment is spoof, by utterance."""
+    rules = Rules(gaps="bonafide", nonspeech="ignore", label="any")
+    labelling, _ = label_references(references, rules)
+    grid = Grid.over(labelling.extents, resolution, rules.last_point)
+    is_spoof = np.concatenate(list(point_classes(labelling, grid, rules))) == SPOOF
+    return dict(zip(references.utterances, np.split(is_spoof, grid.offsets[1:-1]), strict=True))
 
 
 # ---------------------------------------------------------------- provenance
@@ -258,20 +255,13 @@ def _check_provenance(files: SetFiles, references: References, settings: Setting
             return
     ranges = {one.utterance: labelled_ranges(one, joints=settings.joints, nonspeech=settings.nonspeech) for one in made}
     expected = references_of(made, ranges)
-    same = all(
-        np.array_equal(getattr(expected, name), getattr(references, name))
-        for name in ("offsets", "starts", "ends", "labels", "durations")
+    ours, read = (
+        (list(written_ranges(one)), durations_of(one, one.utterances).tolist()) for one in (expected, references)
     )
-    if not same or _kinds(expected) != _kinds(references):
+    if ours != read:
         found.problems.add(f"{files.provenance}: its labels under the stated policies are not those of the RTTM")
     found.looked_at["stretches of known origin"] += sum(len(one.origins) for one in made)
     found.looked_at["joints"] += sum(len(one.joints) for one in made)
-
-
-def _kinds(references: References) -> list[str | None]:
-    if references.kinds is None:
-        return [None] * references.starts.size
-    return [None if code < 0 else references.kind_names[code] for code in references.kinds.tolist()]
 
 
 def _not_covering(one: Provenance) -> str | None:

@@ -26,13 +26,12 @@ DELAY = 256  # samples of it that lie before the pulse (a glottal pulse rises be
 FREQUENCIES: Float64 = np.linspace(0.0, RATE / 2, SIZE // 2 + 1)
 
 
-def frames_in(samples: int) -> int:
-    """How many frames a sound has.
-
-    >>> frames_in(160), frames_in(161)
-    (3, 4)
-    """
-    return -(-samples // STEP) + 1
+def cut(sound: Float64, size: int, step: int = STEP) -> Float64:
+    """Windows of an even size, one row each; the first is centred on the first sample, and silence lies around."""
+    frames = -(-sound.size // step) + 1
+    padded = np.zeros((frames - 1) * step + size)
+    padded[size // 2 : size // 2 + sound.size] = sound
+    return np.lib.stride_tricks.sliding_window_view(padded, size)[::step]
 
 
 def at_samples(track: Float64, samples: int) -> Float64:
@@ -61,15 +60,12 @@ def add_pulses(times: Float64, gains: Float64, responses: npt.NDArray[np.inexact
 def add_noise(noise: Float64, responses: npt.NDArray[np.inexact]) -> Float64:
     """Noise through the response of each frame; neighbouring frames fade into each other."""
     samples = noise.size
-    frames = frames_in(samples)
     window = np.sin(np.pi * (np.arange(2 * STEP) + 0.5) / (2 * STEP)) ** 2  # neighbours add up to 1
-    padded = np.zeros((frames + 1) * STEP)
-    padded[STEP : STEP + samples] = noise
-    cut = np.lib.stride_tricks.sliding_window_view(padded, 2 * STEP)[::STEP][:frames] * window
-    sounds = np.fft.irfft(np.fft.rfft(cut, SIZE) * responses[:frames], SIZE)
-    out = np.zeros((frames + 1) * STEP + SIZE)
-    for k in range(frames):
-        out[k * STEP : k * STEP + SIZE] += sounds[k]
+    pieces = cut(noise, 2 * STEP) * window
+    sounds = np.fft.irfft(np.fft.rfft(pieces, SIZE) * responses[: len(pieces)], SIZE)
+    out = np.zeros((len(sounds) + 1) * STEP + SIZE)
+    for k, sound in enumerate(sounds):
+        out[k * STEP : k * STEP + SIZE] += sound
     return out[STEP : STEP + samples]
 
 

@@ -3,6 +3,7 @@
 ::
 
     OUT/corpus.json                              settings, policies, counts, digests; written last
+    OUT/croissant.json                           what data set libraries read (Croissant)
     OUT/sources/                                 the built-in recordings, if it was made of them
     OUT/database/
       train/train.lst                            utterances

@@ -62,12 +62,6 @@ class Recordings:
     attacks: dict[str, str]  # A01 -> name in the source
 
 
-def find_recordings(source: Path, truncated: str = "error") -> Recordings:
-    """Find the recordings of a folder or of a list."""
-    found = recordings_in(source, truncated)
-    return named_recordings(found, attack_ids(attacks_of(found)))
-
-
 def recordings_in(source: Path, truncated: str = "error", channel: Channel = OPEN) -> list[Recording]:
     """The recordings of a folder or of a list, with attacks as they are called there."""
     if source.is_dir():

@@ -15,7 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from itertools import chain, zip_longest
 
 import numpy as np
 
@@ -26,8 +26,6 @@ from spoofspan.corpus.survey import Surveyed, Unit
 
 FEWEST_UNITS = 2  # of a carrier: one is replaced, one stays
 LETTERS = {"train": "T", "dev": "D", "eval": "E"}
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,6 @@ class CorpusPlan:
     """All utterances, and the choices behind them."""
 
     utterances: tuple[UtterancePlan, ...]
-    set_of_speaker: Mapping[str, str]
     held_out: tuple[str, ...]
 
 
@@ -84,7 +81,7 @@ def make_plan(
         utterances += _plan_set(subset, usable, survey, settings)
     if not utterances:
         raise DataError("nothing can be built of these recordings: none has two stretches of speech with a pause")
-    return CorpusPlan(tuple(utterances), set_of, held_out)
+    return CorpusPlan(tuple(utterances), held_out)
 
 
 def held_out_attacks(
@@ -165,9 +162,11 @@ def _plan_set(
     ]
     donors = _Donors(usable, units)
     made = 0
-    for carrier in _alternately(into_bona_fide, list(_evenly(into_spoof))):
+    for carrier in chain.from_iterable(zip_longest(into_bona_fide, _evenly(into_spoof))):
         if made >= partial:
             break
+        if carrier is None:  # there are no more of this class
+            continue
         utterance = f"CON_{LETTERS[subset]}_{made + 1:07d}"
         chosen = _substitutions(carrier, donors, settings, stream(settings, utterance))
         if chosen:
@@ -211,24 +210,6 @@ def _evenly(recordings: Sequence[Recording]) -> Iterator[Recording]:
             del speakers[speaker]
         if not speakers:
             del waiting[attack]
-
-
-def _alternately(first: Sequence[T], second: Sequence[T]) -> list[T]:
-    """Take from two lists in turns; what is left of the longer one comes last.
-
-    >>> _alternately([1, 2, 3], [7])
-    [1, 7, 2, 3]
-    """
-    both = min(len(first), len(second))
-    mixed = [item for pair in zip(first[:both], second[:both], strict=True) for item in pair]
-    return [*mixed, *first[both:], *second[both:]]
-
-
-@dataclass(frozen=True)
-class _Candidate:
-    recording: str
-    number: int
-    unit: Unit
 
 
 @dataclass
@@ -279,8 +260,8 @@ def _substitutions(
         for number in chosen:
             best = _shortest(own[number], few, donors.units, used) or _shortest(own[number], pool, donors.units, used)
             if best is not None:
-                used.add((best.recording, best.number))
-                found.append(Substitution(number, best.recording, best.number))
+                used.add(best)
+                found.append(Substitution(number, *best))
         if found:
             donors.count(carrier, pool[0])
             return tuple(found[::-1])
@@ -289,12 +270,15 @@ def _substitutions(
 
 def _shortest(
     replaced: Unit, donors: Sequence[Recording], units: Mapping[str, Sequence[Unit]], used: set[tuple[str, int]]
-) -> _Candidate | None:
-    """The shortest unit that is at least as long as the one replaced, and can be joined where that one is."""
+) -> tuple[str, int] | None:
+    """The shortest unit that is at least as long as the one replaced, and can be joined where that one is.
+
+    Returns its recording and its number there.
+    """
     best, length = None, math.inf
     for donor in donors:
         for number, unit in enumerate(units[donor.name]):
             joins = (not replaced.room_in or unit.room_in) and (not replaced.room_out or unit.room_out)
             if replaced.length <= unit.length < length and joins and (donor.name, number) not in used:
-                best, length = _Candidate(donor.name, number, unit), unit.length
+                best, length = (donor.name, number), unit.length
     return best

@@ -13,7 +13,7 @@ over the whole at the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -25,7 +25,7 @@ from spoofspan.corpus.provenance import Joint, Origin, Provenance
 from spoofspan.corpus.settings import Settings
 from spoofspan.corpus.source_folder import Recording
 from spoofspan.corpus.splice_plan import UtterancePlan, stream
-from spoofspan.corpus.survey import Span, Surveyed
+from spoofspan.corpus.survey import Span, Surveyed, merged
 
 SOUNDS_KEPT = 64  # in the memory of a worker
 
@@ -37,23 +37,17 @@ class SplicePiece:
     sound: Float64
     cut_in: int
     cut_out: int
-
-
-@dataclass(frozen=True)
-class SourceStretch:
-    """Samples ``start`` to ``end`` of the result are those of a piece's recording from ``source_start`` on."""
-
-    start: int
-    end: int
-    source_start: int
+    recording: str = ""
+    gain: float = 1.0  # that the sound has been multiplied by
+    attack: str | None = None
 
 
 @dataclass(frozen=True)
 class Spliced:
-    """A result, with one stretch per piece and the joints between them."""
+    """A result, with the origin of each piece and the joints between them."""
 
     sound: Float64
-    stretches: tuple[SourceStretch, ...]
+    origins: tuple[Origin, ...]
     joints: tuple[Joint, ...]
 
 
@@ -106,7 +100,7 @@ def splice(pieces: Sequence[SplicePiece], *, overlap: int, search: int) -> Splic
     """Join pieces; ``overlap`` (even) and ``search`` are samples."""
     half = overlap // 2
     parts: list[Float64] = []
-    stretches: list[SourceStretch] = []
+    origins: list[Origin] = []
     joints: list[Joint] = []
     begin = pieces[0].cut_in
     reached = 0  # samples of the result
@@ -114,8 +108,8 @@ def splice(pieces: Sequence[SplicePiece], *, overlap: int, search: int) -> Splic
         last = number + 1 == len(pieces)
         end = piece.cut_out if last else piece.cut_out + half
         start = reached - (overlap if number else 0)
-        stretches.append(SourceStretch(start, start + end - begin, begin))
         reached = start + end - begin
+        origins.append(Origin(start, reached, piece.recording, begin, piece.gain, piece.attack))
         own = begin + (overlap if number else 0)  # what comes before is in the joint
         parts.append(piece.sound[own : end - (0 if last else overlap)])
         if last:
@@ -128,7 +122,7 @@ def splice(pieces: Sequence[SplicePiece], *, overlap: int, search: int) -> Splic
         begin = around + lag.samples
         parts.append(cross_fade(left, following.sound[begin : begin + overlap], lag.correlation))
         joints.append(Joint(reached - overlap, reached, lag.samples, lag.correlation))
-    return Spliced(np.concatenate(parts), tuple(stretches), tuple(joints))
+    return Spliced(np.concatenate(parts), tuple(origins), tuple(joints))
 
 
 def _check_room(piece: SplicePiece, following: SplicePiece, own: int, half: int, search: int) -> None:
@@ -144,14 +138,6 @@ def _check_room(piece: SplicePiece, following: SplicePiece, own: int, half: int,
 
 
 # ---------------------------------------------------------------- a plan -> an utterance
-
-
-@dataclass(frozen=True)
-class Made:
-    """An utterance: its sound and where it comes from."""
-
-    sound: Float64
-    provenance: Provenance
 
 
 @dataclass(frozen=True)
@@ -171,31 +157,23 @@ def _levelled(recording: Recording, gain: float) -> Float64:
     return recording.sound() * gain
 
 
-def make_utterance(plan: UtterancePlan, material: SpliceMaterial, settings: Settings) -> Made:
-    """Cut, align and join."""
-    names, pieces = _pieces(plan, material, settings)
-    spliced = splice(pieces, overlap=2 * round(settings.overlap * RATE / 2), search=round(settings.search * RATE))
-    origins = tuple(
-        Origin(
-            stretch.start,
-            stretch.end,
-            name,
-            stretch.source_start,
-            material.survey[name].gain,
-            material.recordings[name].attack,
-        )
-        for name, stretch in zip(names, spliced.stretches, strict=True)
-    )
-    speech = _merged(
-        span
-        for name, stretch in zip(names, spliced.stretches, strict=True)
-        for span in _moved(material.survey[name].speech, stretch)
-    )
+def make_utterance(plan: UtterancePlan, material: SpliceMaterial, settings: Settings) -> tuple[Float64, Provenance]:
+    """Cut, align and join: the sound, and where it comes from."""
+    overlap = 2 * round(settings.overlap * RATE / 2)
+    spliced = splice(_pieces(plan, material, settings), overlap=overlap, search=round(settings.search * RATE))
+    speech = (span for one in spliced.origins for span in _moved(material.survey[one.recording].speech, one))
     provenance = Provenance(
-        plan.utterance, plan.subset, plan.speaker, spliced.sound.size, plan.carrier, origins, spliced.joints, speech
+        plan.utterance,
+        plan.subset,
+        plan.speaker,
+        spliced.sound.size,
+        plan.carrier,
+        spliced.origins,
+        spliced.joints,
+        tuple(merged(sorted(speech))),
     )
     noise = stream(settings, plan.utterance, "noise")
-    return Made(settings.channel.noisy(spliced.sound, noise) if settings.channel else spliced.sound, provenance)
+    return settings.channel.noisy(spliced.sound, noise) if settings.channel else spliced.sound, provenance
 
 
 def remake(one: Provenance, recording: Callable[[str], Float64]) -> Float64:
@@ -213,17 +191,16 @@ def remake(one: Provenance, recording: Callable[[str], Float64]) -> Float64:
     return sound
 
 
-def _pieces(plan: UtterancePlan, material: SpliceMaterial, settings: Settings) -> tuple[list[str], list[SplicePiece]]:
-    """The carrier with its replaced units cut out, and the donors in between; names of recordings and their pieces."""
+def _pieces(plan: UtterancePlan, material: SpliceMaterial, settings: Settings) -> list[SplicePiece]:
+    """The carrier with its replaced units cut out, and the donors in between."""
     carrier = material.survey[plan.carrier]
     units = carrier.units(settings.shortest_pause)
-    names: list[str] = []
     pieces: list[SplicePiece] = []
 
     def add(name: str, cut_in: int, cut_out: int) -> None:
         if cut_out > cut_in:
-            names.append(name)
-            pieces.append(SplicePiece(material.sound(name), cut_in, cut_out))
+            gain, attack = material.survey[name].gain, material.recordings[name].attack
+            pieces.append(SplicePiece(material.sound(name), cut_in, cut_out, name, gain, attack))
 
     reached = 0
     for one in plan.substitutions:
@@ -233,22 +210,11 @@ def _pieces(plan: UtterancePlan, material: SpliceMaterial, settings: Settings) -
         add(one.donor, donated.cut_in, donated.cut_out)
         reached = replaced.cut_out
     add(plan.carrier, reached, carrier.samples)
-    return names, pieces
+    return pieces
 
 
-def _moved(speech: Sequence[Span], stretch: SourceStretch) -> list[Span]:
+def _moved(speech: Sequence[Span], origin: Origin) -> list[Span]:
     """The speech of a recording where it is in the result."""
-    moved = stretch.start - stretch.source_start
-    spans = ((max(start + moved, stretch.start), min(end + moved, stretch.end)) for start, end in speech)
+    moved = origin.start - origin.source_start
+    spans = ((max(start + moved, origin.start), min(end + moved, origin.end)) for start, end in speech)
     return [(start, end) for start, end in spans if start < end]
-
-
-def _merged(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Spans in order, overlapping ones as one."""
-    merged: list[Span] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return tuple(merged)

@@ -18,7 +18,7 @@ Levels are in dBov: 0 dB is a square wave at full scale, so a sound of RMS 0.05 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,14 +134,20 @@ def _runs(flags: Bool) -> list[Span]:
     return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
 
 
+def merged(spans: Iterable[Span], shortest_gap: int = 1) -> list[Span]:
+    """Spans in order, those with a shorter gap between them as one."""
+    found: list[Span] = []
+    for start, end in spans:
+        if found and start - found[-1][1] < shortest_gap:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
+
+
 def find_units(speech: Sequence[Span], samples: int, shortest_pause: int) -> list[Unit]:
     """What can be cut out of a recording; speech with less than the shortest pause in between is one unit."""
-    joined: list[Span] = []
-    for start, end in speech:
-        if joined and start - joined[-1][1] < shortest_pause:
-            joined[-1] = (joined[-1][0], end)
-        else:
-            joined.append((start, end))
+    joined = merged(speech, shortest_pause)
     units = []
     for number, (start, end) in enumerate(joined):
         before = joined[number - 1][1] if number else 0

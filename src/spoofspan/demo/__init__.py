@@ -28,13 +28,14 @@ from spoofspan.formats.text.protocol import protocol_lines, read_protocol
 
 if TYPE_CHECKING:
     from spoofspan.data.rules import RuleArguments
+    from spoofspan.formats.tables.containers import Container
 
 RTTM, RECO2DUR, PROTOCOL = "references.rttm", "reco2dur", "protocol.txt"
 SOUNDS = "wav"
 HOPS_MS = (20, 40, 80, 160, 320, 640)
 SEEDS = ("1", "10", "100")
 README = "README.txt"
-TABLED = "seed-{seed}/scores_{resolution}.parquet"
+TABLE_WORDS = {"parquet": "Parquet", "jsonl": "JSON Lines"}
 
 
 @dataclass(frozen=True)
@@ -110,12 +111,11 @@ def npz_name(milliseconds: int, seed: str = "") -> str:
 
 
 def export(corpus: DemoCorpus, folder: Path, *, force: bool = False, rules: RuleArguments | None = None) -> list[Path]:
-    """Write references, durations, the scores of every branch as text and as Parquet, and a README.txt.
+    """Write references, durations, the scores of every branch as text and as tables, and a README.txt.
 
     Where speakers are known, also a protocol and the sound of a few utterances. ``rules`` are those that the corpus
     needs to be measured at all; the README's commands have them.
     """
-    from spoofspan.formats.tables import parquet
     from spoofspan.formats.text import frame_lines, rttm
     from spoofspan.formats.text.durations import reco2dur_lines
     from spoofspan.formats.writing import write_atomically
@@ -141,11 +141,11 @@ def export(corpus: DemoCorpus, folder: Path, *, force: bool = False, rules: Rule
         contents |= {f"{SOUNDS}/{utterance}.wav": [content] for utterance, content in wav_files().items()}
     for hop, scores in corpus.systems.items():
         contents[text_name(hop)] = frame_lines.write(frame_lines.UNIT, scores)
-        contents[parquet_name(hop)] = parquet.write_scores(scores)
+        contents[table_name(hop)] = _tables().write_scores(scores)
     for seed, systems in corpus.seeds.items():
         (folder / seed_name(seed)).mkdir(exist_ok=True)
         contents |= {
-            f"{seed_name(seed)}/{parquet_name(hop)}": parquet.write_scores(scores) for hop, scores in systems.items()
+            f"{seed_name(seed)}/{table_name(hop)}": _tables().write_scores(scores) for hop, scores in systems.items()
         }
     for name, chunks in contents.items():
         write_atomically(folder / name, chunks, force)
@@ -157,9 +157,18 @@ def text_name(hop: float) -> str:
     return f"unit{hop:g}.score"
 
 
-def parquet_name(hop: float) -> str:
-    """The Parquet file of one branch's scores."""
-    return f"scores_{1000 * hop:g}ms.parquet"
+def _tables() -> Container:
+    """What tables of scores are written as: Parquet, or JSON Lines where pyarrow is not installed."""
+    from spoofspan.formats.arrow import is_installed
+    from spoofspan.formats.tables.jsonl import JSONL
+    from spoofspan.formats.tables.parquet import PARQUET
+
+    return PARQUET if is_installed() else JSONL
+
+
+def table_name(hop: float) -> str:
+    """The table of one branch's scores."""
+    return f"scores_{1000 * hop:g}ms{_tables().suffixes[0]}"
 
 
 def seed_name(seed: str) -> str:
@@ -182,14 +191,15 @@ def _readme(corpus: DemoCorpus, rules: RuleArguments) -> str:
     command = f"spoofspan eval {RTTM} {text_name(finest)} --durations {RECO2DUR}{flags}"
     measured = range_eer(corpus.references, corpus.systems[finest], **rules)
     hops = ", ".join(f"{1000 * hop:g}" for hop in corpus.systems)
+    words = TABLE_WORDS[_tables().name]
     about_files = {
         RTTM: "Who is spoofed when. A line per range: SPEAKER <utterance> 1 <start> <duration> <NA> <NA> <label> "
         "<NA> <NA>, times in seconds. The label is bonafide, spoof, or the name of an attack such as A01.",
         RECO2DUR: "How long each utterance lasts: <utterance> <seconds>.",
         text_name(finest): "What the system said, as text: <utterance> <frame> <bona fide> <spoof>. Frames count from "
         f"0; the hop in seconds is in the name. One such file per hop ({hops} ms).",
-        parquet_name(finest): "The same scores as Parquet: one row per utterance, a list of scores, and hop and "
-        "polarity in the file itself. Smaller and faster than text. One such file per hop.",
+        table_name(finest): f"The same scores as {words}: one row per utterance, a list of scores, and hop and "
+        "polarity in the file itself. One such file per hop.",
     }
     more, seen = [], ""
     if corpus.protocol is not None:
@@ -199,7 +209,7 @@ def _readme(corpus: DemoCorpus, rules: RuleArguments) -> str:
             "What it sounds like, 16 kHz. A few utterances have their sound here; it is made from a seed, with the "
             "voices of the package."
         )
-        given = f"{RTTM} {parquet_name(finest)} --durations {RECO2DUR}{flags}"
+        given = f"{RTTM} {table_name(finest)} --durations {RECO2DUR}{flags}"
         more = [
             f"    spoofspan eval {given} --by speaker --metadata {PROTOCOL}",
             f"    spoofspan plot timeline {given} \\",
@@ -208,9 +218,11 @@ def _readme(corpus: DemoCorpus, rules: RuleArguments) -> str:
             f"        --metadata {PROTOCOL} --by speaker --audio {SOUNDS} --out report.html",
         ]
     if corpus.seeds:
-        about_files[f"{seed_name('1')}/{parquet_name(finest)}"] = (
+        about_files[f"{seed_name('1')}/{table_name(finest)}"] = (
             "The same again, and of the same system trained with other seeds."
         )
+        seeds = f"'seed-{{seed}}/scores_{{resolution}}{_tables().suffixes[0]}'"
+        more.insert(0, f"    spoofspan table {RTTM} {seeds} --durations {RECO2DUR}")
     lines = ["A small corpus and what a system said of it, in files as spoofspan reads them.", ""]
     for name, about in about_files.items():
         lines += [name, textwrap.indent(textwrap.fill(about, 76), "    ")]
@@ -223,10 +235,9 @@ def _readme(corpus: DemoCorpus, rules: RuleArguments) -> str:
         f"It prints a range EER of {100 * measured.value:.2f} %{seen}. Then try:",
         "",
         f"    spoofspan check {RTTM} {text_name(finest)} --durations {RECO2DUR}{flags}",
-        f"    spoofspan eval {RTTM} {parquet_name(finest)} --durations {RECO2DUR}{flags} --format json",
-        f"    spoofspan convert {parquet_name(finest)} scores.csv",
+        f"    spoofspan eval {RTTM} {table_name(finest)} --durations {RECO2DUR}{flags} --format json",
+        f"    spoofspan convert {table_name(finest)} scores.csv",
         "    spoofspan explain range-eer",
-        *([f"    spoofspan table {RTTM} '{TABLED}' --durations {RECO2DUR}"] if corpus.seeds else []),
         *more,
         "",
     ]

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spoofspan.base.errors import DataError
-from spoofspan.cm.frame_times import UTTERANCE, scale_of
-from spoofspan.evaluation.evaluate import range_eer
-from spoofspan.experiment.results import SEEN, SPELLINGS, UNSEEN, Rows, by_attack, write_table
+from spoofspan.experiment.results import SEEN, SPELLINGS, UNSEEN, by_attack, eers_of_parts, write_table
 from spoofspan.experiment.setup import Experiment, Places, System
 from spoofspan.formats.datasets.partialspoof_dataset import read_dataset
 from spoofspan.formats.reading import read_scores
@@ -25,7 +23,6 @@ from spoofspan.report.table import Table, json_text
 
 if TYPE_CHECKING:
     from spoofspan.cm.batches import Corpus
-    from spoofspan.data.references import References
     from spoofspan.data.scores import Scores
 
 
@@ -115,7 +112,8 @@ def write_held_out(
     for name in dict.fromkeys(one.name for one in planned):
         for attack in attacks:
             seeds = [one for one in planned if one.name == name and one.without in (None, attack)]
-            found = [_parts(references, _scores(experiment, places, one), attack, rules) for one in seeds]
+            parts = by_attack(references, [attack])
+            found = [eers_of_parts(references, _scores(experiment, places, one), parts, rules) for one in seeds]
             rows.append(
                 HeldOutRow(name, attack, tuple(one[SEEN] for one in found), tuple(one[UNSEEN] for one in found))
             )
@@ -127,17 +125,4 @@ def write_held_out(
 
 
 def _scores(experiment: Experiment, places: Places, system: System) -> Scores:
-    """The finest branch of a system."""
-    names = experiment.branches if system.config is None else system.config.network.branches
-    finest = min((name for name in names if name != UTTERANCE), key=scale_of)
-    return read_scores(places.scores(system, "eval") / f"scores_{finest}.parquet")
-
-
-def _parts(references: References, scores: Scores, attack: str, rules: Mapping[str, Any]) -> dict[str, float]:
-    place = {utterance: row for row, utterance in enumerate(scores.utterances)}
-    parts: dict[str, Rows] = by_attack(references, [attack])
-    values = {}
-    for part, rows in parts.items():
-        same = np.array([place[references.utterances[row]] for row in rows], np.int64)
-        values[part] = float(range_eer(references.take(rows), scores.take(same), **rules).value)
-    return values
+    return read_scores(places.scores(system, "eval") / f"scores_{experiment.finest_branch(system)}.parquet")

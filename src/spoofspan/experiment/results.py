@@ -14,15 +14,14 @@ import numpy.typing as npt
 
 from spoofspan.base.errors import SpoofspanWarning
 from spoofspan.base.times import milliseconds
-from spoofspan.cm.frame_times import UTTERANCE, resolution, scale_of
+from spoofspan.cm.frame_times import resolution, scale_of
 from spoofspan.cm.scorers import JOINT_DETECTOR
-from spoofspan.cm.scoring import sound_folder
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.evaluate import best_possible, range_eer
 from spoofspan.evaluation.resolution_table import ResolutionTable, resolution_table
 from spoofspan.experiment.setup import MEASURED_SETS, Experiment, Places, System
-from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_dataset
+from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_dataset, sound_folder
 from spoofspan.formats.reading import read_scores
 from spoofspan.formats.writing import write_atomically
 from spoofspan.report.resolutions import render, tables_dict
@@ -92,11 +91,11 @@ class Results:
         return Table(columns, rows, tuple(notes))
 
     def render(self, spelling: str) -> str:
-        """All of it as text, Markdown, LaTeX or CSV; or as JSON, in which every seed and signature is."""
+        """All of it as text, Markdown, LaTeX, CSV or HTML; or as JSON, in which every seed and signature is."""
         if spelling == "json":
             return json_text(self.to_dict())
         heads = {"multi": "Trained at all resolutions together", "single": "Trained at one resolution each"}
-        mark = {"markdown": "### {}\n\n", "latex": "% {}\n", "csv": ""}.get(spelling, "{}\n\n")
+        mark = {"markdown": "### {}\n\n", "latex": "% {}\n", "csv": "", "html": "<h2>{}</h2>\n"}.get(spelling, "{}\n\n")
         written = [mark.format(heads[name]) + render(sets, spelling) for name, sets in self.tables.items()]
         return "\n".join([*written, mark.format("All systems") + self.systems_table().render(spelling)])
 
@@ -169,7 +168,7 @@ class _Measuring:
         found = []
         for name in self._names():
             seeds = [one for one in self.planned if one.name == name]
-            branches = self.experiment.branches if name == "multi" else (self._finest(seeds[0]),)
+            branches = self.experiment.branches if name == "multi" else (self.experiment.finest_branch(seeds[0]),)
             found += [self._row(name, seeds, branch) for branch in branches]
         return tuple(found)
 
@@ -183,22 +182,15 @@ class _Measuring:
         values = {part: [one[part] for one in found] for part in found[0]}
         return Row(name, hop, float(best_possible(self.references["eval"], hop, **self.rules).value), values)
 
-    def _finest(self, system: System) -> str:
-        names = self.experiment.branches if system.config is None else system.config.network.branches
-        return min((name for name in names if name != UTTERANCE), key=scale_of)
-
     def _parts(self, system: System, branch: str) -> dict[str, float]:
         """The range EER on the development set, the evaluation set, and its parts."""
-        values = {}
+        values: dict[str, float] = {}
         for subset in MEASURED_SETS:
             references, scores = self.references[subset], self._scores(system, subset, branch)
             parts: dict[str, Rows] = {subset: np.arange(len(references))}
             if subset == "eval":
                 parts |= by_attack(references, self.unseen)
-            place = {utterance: row for row, utterance in enumerate(scores.utterances)}
-            for part, rows in parts.items():
-                same = np.array([place[references.utterances[row]] for row in rows], np.int64)
-                values[part] = float(range_eer(references.take(rows), scores.take(same), **self.rules).value)
+            values |= eers_of_parts(references, scores, parts, self.rules)
         return values
 
     def write_page(self) -> None:
@@ -207,7 +199,7 @@ class _Measuring:
         from spoofspan.report.page.audio import addresses, waveforms
 
         finest = self.experiment.branches[0]
-        firsts = {one.name: one for one in reversed(self.planned) if self._finest(one) == finest}
+        firsts = {one.name: one for one in reversed(self.planned) if self.experiment.finest_branch(one) == finest}
         shown = {name: self._scores(firsts[name], "eval", finest) for name in self._names() if name in firsts}
         references = self.references["eval"]
         sounds = sound_folder(self.places.data, "eval")
@@ -231,6 +223,18 @@ def _speakers(dataset: Dataset) -> dict[str, str] | None:
 
 
 # ---------------------------------------------------------------- attacks
+
+
+def eers_of_parts(
+    references: References, scores: Scores, parts: Mapping[str, Rows], rules: Mapping[str, Any]
+) -> dict[str, float]:
+    """The range EER of each part of a corpus."""
+    place = {utterance: row for row, utterance in enumerate(scores.utterances)}
+    values = {}
+    for part, rows in parts.items():
+        same = np.array([place[references.utterances[row]] for row in rows], np.int64)
+        values[part] = float(range_eer(references.take(rows), scores.take(same), **rules).value)
+    return values
 
 
 def unseen_attacks(train: References, evaluation: References) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from typing import Any
 
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.cm.config import BASELINE, Config, preset
-from spoofspan.cm.frame_times import SEGMENT_BRANCHES
+from spoofspan.cm.frame_times import SEGMENT_BRANCHES, finest
 from spoofspan.cm.scorers import JOINT_DETECTOR
 
 SYSTEMS = {
@@ -111,6 +111,10 @@ class Experiment:
             yield "baseline", BASELINE
         if "shuffled" in self.systems:
             yield "shuffled", replace(self.config, training=replace(self.config.training, shuffle_labels="frames"))
+
+    def finest_branch(self, system: System) -> str:
+        """The branch of the shortest windows that a system has."""
+        return str(finest(self.branches if system.config is None else system.config.network.branches))
 
     @property
     def branches(self) -> tuple[str, ...]:

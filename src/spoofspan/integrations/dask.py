@@ -20,7 +20,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -30,15 +30,14 @@ from spoofspan.base.pool import in_batches
 from spoofspan.base.progress import progress
 from spoofspan.base.version import __version__
 from spoofspan.data.scores import Higher
-from spoofspan.evaluation.corpus import Evaluation
+from spoofspan.evaluation.corpus import Evaluation, Shard
 from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.sources import Where, sources
-from spoofspan.formats.tables.arrow_tables import REFERENCES, SCORES
+from spoofspan.formats.tables.corpus_tables import REFERENCES, SCORES, Part
 from spoofspan.formats.tables.parquet import RowGroups, read_groups, row_groups
-from spoofspan.formats.tables.table_columns import Part
 from spoofspan.measures.measure import Measure
-from spoofspan.scale.shard_facts import CorpusFacts, Shard, ShardFacts
-from spoofspan.scale.sharding import IdSample, distinct_ids, joined_parts, made_shard, split_by_id, with_rows
+from spoofspan.scale.shard_facts import CorpusFacts, ShardFacts
+from spoofspan.scale.sharding import IdSample, distinct_ids, joined_by_file, made_shard, split_by_id
 from spoofspan.scale.shards import ShardedCorpus, evaluate_shards
 
 try:
@@ -71,7 +70,6 @@ def evaluate(
     hop: float | None = None,
     higher: Higher | None = None,
     column: str | None = None,
-    snap: float | None = None,
     partitions: int | None = None,
     signed: bool = True,
     **arguments: Any,
@@ -82,9 +80,7 @@ def evaluate(
     if not given). EERs under the rules nearest and interpolated are counted on the workers. Other measures are
     computed on the client, to which the shards come one by one.
     """
-    with on_cluster(
-        client, references, scores, hop=hop, higher=higher, column=column, snap=snap, partitions=partitions
-    ) as corpus:
+    with on_cluster(client, references, scores, hop=hop, higher=higher, column=column, partitions=partitions) as corpus:
         return evaluate_shards(corpus, measures, signed=signed, **arguments)
 
 
@@ -303,24 +299,22 @@ class _Span:
 
 
 def _ids_of(piece: RowGroups) -> _Span:
-    table = read_groups(piece, ("utterance",)).table
-    ids = sorted(distinct_ids(table))
+    part = read_groups(piece, ("utterance",))
+    ids = sorted(distinct_ids(part))
     # rows without an id go to the first shard, which refuses them
-    without_id = not ids or bool(table.column("utterance").null_count)
+    without_id = not ids or part.table.columns["utterance"].missing is not None
     every = len(ids) // IDS_PER_PIECE + 1
     return _Span(ids[0] if ids else "", ids[-1] if ids else "", tuple(ids[::every]), without_id)
 
 
 def _split(piece: RowGroups, names: Sequence[str], splitters: Sequence[str]) -> dict[int, Part]:
-    part = read_groups(piece, names)
-    emptied = replace(part, table=None, rows=None)
-    return {shard: replace(emptied, table=table) for shard, table in split_by_id(with_rows(part), splitters)}
+    return dict(split_by_id(read_groups(piece, names), splitters))
 
 
 def _made(
     references: Sequence[Part | None], scores: Sequence[Part | None], options: tuple[ReadOptions, ReadOptions]
 ) -> Shard:
-    sides = [joined_parts([part for part in side if part is not None]) for side in (references, scores)]
+    sides = [joined_by_file([part for part in side if part is not None]) for side in (references, scores)]
     return made_shard(sides[0], None, sides[1], *options)
 
 

@@ -39,10 +39,11 @@ from spoofspan.mass.diagnosis import LATE_FRAMES
 from spoofspan.mass.points import check_resolution, point_basis
 from spoofspan.mass.ranges import range_basis
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.crossing import Amounts
 from spoofspan.measures.eer import polarity_caution
 from spoofspan.measures.eer_state import EerBracket, EerState
 from spoofspan.measures.fine_bins import FineBins
-from spoofspan.measures.histogram import BINS, CARRIED_BITS, Amounts
+from spoofspan.measures.histogram import BINS, CARRIED_BITS
 from spoofspan.measures.measure import Measure, flat_name
 
 try:

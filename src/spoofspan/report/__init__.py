@@ -5,11 +5,11 @@
     table.py               one table, five spellings: text, Markdown, LaTeX, CSV, HTML      <- read this first
     cells.py               what stands in cells: intervals, differences, p-values
     names.py               measures as people say them
-    results.py             evaluations, crossed breakdowns and checks as tables; errors by utterance as files
+    results.py             evaluations, crossed breakdowns, checks, calibrations and benchmarks as tables; errors by
+                           utterance as files
     verdicts.py            comparisons, ranks, seeds, groups and sizes of test sets as tables
     resolutions.py         the paper's Tables 3 and 4
-    published.py           published numbers beside one's own
-    domains_table.py, calibration_table.py, benchmark_tables.py    tables of one command each
+    published.py           a system among published numbers; register/: these numbers, a file for each row
     palette.py             the colours of pages and figures
     figures/               figures for a paper: their data, and matplotlib drawings of them
     page/                  one HTML file that shows where systems err

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from spoofspan.measures.measure import in_percent, number_text
-from spoofspan.report.names import measure_name
+from spoofspan.report.names import measure_name, short_measure
 from spoofspan.report.table import MINUS, Shown
 
 if TYPE_CHECKING:
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 # What stands where an interval or a p-value is refused.
 NONE = "none"
-# What stands behind a short signature.
-IN_FULL = "(in full: --signature)"
 
 
 def number_cell(measure: str, value: float, unit: str = "") -> Shown:
@@ -92,7 +90,7 @@ def ranks_cells(low: int, high: int) -> tuple[str, str]:
 def heading(measure: str) -> str:
     """The head of a column of values."""
     unit = " %" if in_percent(measure) else ""
-    return Shown(measure + unit, paper=measure_name(measure) + unit)
+    return Shown(short_measure(measure) + unit, exact=measure + unit, paper=measure_name(measure) + unit)
 
 
 def signed(measure: str, value: float) -> str:

@@ -85,3 +85,16 @@ def measure_name(spelling: str) -> str:
     if measure.macro:
         details.append("mean over utterances")
     return ", ".join([name, *details])
+
+
+def short_measure(spelling: str) -> str:
+    """A measure without its parameters, where these are the usual ones.
+
+    >>> short_measure("event-psds@dtc=0.7,gtc=0.7,max_efpr=100"), short_measure("event-ar@n=5")
+    ('event-psds', 'event-ar@n=5')
+    """
+    short = spelling.partition("@")[0]
+    try:
+        return short if str(Measure.parse(short)) == spelling else spelling
+    except UsageError:  # of a resolution
+        return spelling

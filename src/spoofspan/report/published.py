@@ -1,164 +1,320 @@
-"""Published numbers, beside one's own: what a paper or a tool prints, under which rules, of which system.
+"""The register of published numbers, and a system among them.
 
-The numbers are data (``published.json``): EERs in per cent, by the hop of the scores. They are set beside a resolution
-table row by row; the lines below say which rules differ, since numbers under different rules may not be compared.
+A row of the register is a file of its own in ``register/``: what one source prints of one system on one set, under
+which rules as far as they are known. Rows are facts; ``docs/published.md`` says how to add one. Numbers under different
+rules may not be compared, so the rules that differ are named wherever a system is shown among them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from spoofspan.base.documents import read_json
+from spoofspan.base.documents import parse_yaml, read_text
+from spoofspan.base.errors import DataError, SpoofspanError, nearest_name
 from spoofspan.base.times import milliseconds
-from spoofspan.data.rules import rules_for
-from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.resolution_rows import ResolutionRow
+from spoofspan.data.rules import CONVENTIONS, RULES, rules_for
 from spoofspan.evaluation.resolution_table import ResolutionTable
-from spoofspan.report.resolutions import Look, percent, render, spaced, tables_dict
+from spoofspan.evaluation.signature_text import is_signature
+from spoofspan.measures.eer_rules import check_eer_rule
+from spoofspan.measures.measure import Measure, in_percent
+from spoofspan.report.resolutions import Look, render, spaced, tables_dict, value_text
 from spoofspan.report.table import Table, json_text
 
-FILE = Path(__file__).with_name("published.json")
-AT_HOP = "point-eer@hop"  # a column whose points are as long as the scores
+FOLDER = Path(__file__).with_name("register")
+REQUIRED = ("name", "source", "data", "system", "values")
+NONE = "No published number has the same hop, set and measure; spoofspan table --published lists all."
 
 
 @dataclass(frozen=True)
 class Published:
-    """Numbers of one system on one set, as one source prints them.
+    """Numbers of one system on one set, as one source prints them: a row of the register.
 
     Parameters
     ----------
     name, source
-        As it is called here, and where the numbers are printed.
+        The name in tables, and where the numbers are printed.
     data, set, system
-        What was measured.
-    convention, label_sources
-        The rules, as far as they are known; ``nii-2023`` sources mix two kinds of labels.
-    measures, values
-        The columns, and a row of per cents by hop; the hop of utterance scores is empty.
+        What was measured; the set is empty if it is not stated.
+    values
+        Measure -> value, in per cent where the measure is a share.
+    hop
+        Spacing of the scores in seconds; None for scores of whole utterances.
+    convention, eer_rule, rules
+        The rules as far as they are known: a named set of them, the EER rule and rules that deviate.
+    label_sources
+        ``nii-2023`` where a table mixes ranges and segment labels.
+    signature
+        Of a number that spoofspan measured.
+
     """
 
     name: str
     source: str
     data: str
-    set: str
     system: str
-    convention: str
-    label_sources: str
-    measures: tuple[str, ...]
-    values: Mapping[str, tuple[float, ...]]
-
-    def value(self, hop: str, measure: str) -> float | None:
-        """A number in per cent, or None if it is not in print."""
-        names = [one if one != AT_HOP else f"point-eer@{hop}" for one in self.measures]
-        row = self.values.get(hop)
-        return None if row is None or measure not in names else row[names.index(measure)]
+    values: Mapping[str, float]
+    set: str = ""
+    hop: float | None = None
+    convention: str = ""
+    eer_rule: str = ""
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    label_sources: str = ""
+    signature: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
-        rows = {hop: list(row) for hop, row in self.values.items()}
-        return {**vars(self), "measures": list(self.measures), "values": rows}
+        return asdict(self)
+
+    def known_rules(self, basis: str) -> dict[str, str]:
+        """What is known of the rules behind its measures of ranges, points or utterances, as text."""
+        if self.convention:
+            known = _rules(basis, self.convention, self.eer_rule, self.rules)
+            return known | {"label sources": self.label_sources or "one"}
+        kind = _kind(basis)
+        known = {name: RULES[name].spell(value) for name, value in self.rules.items() if kind in RULES[name].of}
+        return known | ({"EER rule": self.eer_rule} if self.eer_rule else {})
 
 
 @cache
 def published() -> tuple[Published, ...]:
-    """All that is registered."""
-    rows = read_json(FILE)
-    return tuple(
-        Published(
-            **{**row, "measures": tuple(row["measures"]), "values": {h: tuple(v) for h, v in row["values"].items()}}
-        )
-        for row in rows
-    )
+    """Read the register.
+
+    Examples
+    --------
+    >>> {row.data for row in published() if row.name == "zhang-2023-table-3"}
+    {'PartialSpoof'}
+
+    """
+    rows = map(read_published, FOLDER.glob("*.yaml"))
+    return tuple(sorted(rows, key=lambda row: (row.name, row.data, row.set, row.hop or 0.0)))
+
+
+def read_published(path: Path) -> Published:
+    """Read and check a row of the register.
+
+    Raises
+    ------
+    DataError
+        If the file is no such row: a key that is missing or unknown, a measure or rule that does not exist, a value
+        out of bounds.
+
+    """
+    try:
+        row = parse_yaml(read_text(path, 1 << 16))
+        _check(row)
+        return Published(**row)
+    except (ValueError, TypeError, SpoofspanError) as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def _check(row: dict[str, Any]) -> None:
+    known = [one.name for one in fields(Published)]
+    for name, value in row.items():
+        if name not in known:
+            raise ValueError(f"unknown key {name!r}: {nearest_name(name, known)}")
+        kind: Any = {"values": dict, "rules": dict, "hop": int | float}.get(name, str)
+        if not isinstance(value, kind) or value == "":
+            wanted = {str: "text", dict: "a key with lines below it"}.get(kind, "a number")
+            raise ValueError(f"{name} must be {wanted}")
+    if missing := [name for name in REQUIRED if name not in row]:
+        raise ValueError(f"{', '.join(missing)} must be given")
+    if not 0 < row.get("hop", 1) <= 10:
+        raise ValueError("hop is in seconds, such as 0.02")
+    for name, value in row["values"].items():
+        measure = Measure.parse(name)
+        if str(measure) != name:
+            raise ValueError(f"write the measure {name} as {measure}")
+        highest = 100 if in_percent(name) else float("inf")
+        if isinstance(value, str) or not 0 <= value <= highest:
+            raise ValueError(f"{name}: {value} must be a number from 0 to {highest:g}")
+        if row.get("convention"):
+            _rules(measure.basis, row["convention"], "", row.get("rules", {}))
+    for name, value in row.get("rules", {}).items():
+        if name not in RULES:
+            raise ValueError(f"unknown rule {name!r}: {nearest_name(name, RULES)}")
+        RULES[name].check(value)
+    if "eer_rule" in row:
+        check_eer_rule(row["eer_rule"])
+    if row.get("label_sources", "one") not in ("one", "nii-2023"):
+        raise ValueError("label_sources must be one or nii-2023")
+    if "signature" in row and not is_signature(row["signature"]):
+        raise ValueError("signature must be one that spoofspan printed")
+
+
+def _kind(basis: str) -> str:
+    return "point" if basis == "point" else "range"
+
+
+def _rules(basis: str, convention: str, eer_rule: str | None, rules: Mapping[str, Any]) -> dict[str, str]:
+    """The rules of ranges or points under a convention as text; those of utterances are the rules of ranges."""
+    kind: Any = _kind(basis)
+    if basis not in ("range", "point") and convention in CONVENTIONS and kind not in CONVENTIONS[convention].measures:
+        kind = "point"
+    chosen, usual = rules_for(kind, convention, rules)
+    return chosen.spelled(kind) | {"EER rule": eer_rule or usual}
+
+
+# ---------------------------------------------------------------- a system among published numbers
+
+
+@dataclass(frozen=True)
+class OwnRow:
+    """Values of one's own system by measure, and the hop and the set that they belong to."""
+
+    system: str
+    values: Mapping[str, float]
+    hop: float | None = None
+    set: str = ""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Own rows, each with the published rows of the same hop and set.
+
+    Parameters
+    ----------
+    own
+        The own systems.
+    measures
+        The columns.
+    convention, eer_rule, rules, label_sources
+        The rules under which the own systems were measured.
+    data
+        The database that they were measured on, if it is known, and its set, as ``--dataset`` names them
+        (``partialspoof:FOLDER:eval``): no other is shown then.
+    decimals
+        Digits after the point.
+
+    """
+
+    own: Sequence[OwnRow]
+    measures: Sequence[str]
+    convention: str = "default"
+    eer_rule: str | None = None
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    label_sources: str = "one"
+    data: str = ""
+    decimals: int | None = 2
+
+    def found(self) -> list[Published]:
+        """The published rows that belong beside the own ones."""
+        return [one for one in published() if any(self._belongs(one, own) for own in self.own)]
+
+    def _belongs(self, one: Published, own: OwnRow) -> bool:
+        data, _, rest = self.data.partition(":")
+        subset = own.set or rest.rpartition(":")[2]
+        if (data and _letters(data) != _letters(one.data)) or (subset and one.set not in ("", subset)):
+            return False
+        same_hop = None not in (one.hop, own.hop) and milliseconds(one.hop) == milliseconds(own.hop)  # type: ignore[arg-type]
+        common = [measure for measure in self.measures if measure in one.values and measure in own.values]
+        return any(same_hop or (one.hop is None and measure.startswith("utterance-")) for measure in common)
+
+    def table(self) -> Table:
+        """Own and published rows as a table, and below it the sources and the rules that differ."""
+        rows: list[tuple[str, ...]] = []
+        left = self.found()
+        for hop, name in dict.fromkeys((own.hop, own.set) for own in self.own):
+            group = [own for own in self.own if (own.hop, own.set) == (hop, name)]
+            for own in group:
+                cells = (self._own_cell(measure, own.values.get(measure)) for measure in self.measures)
+                rows.append((spaced(hop), "", name, f"yours: {own.system}", *cells))
+            here = [one for one in left if any(self._belongs(one, own) for own in group)]
+            left = [one for one in left if one not in here]
+            for one in here:
+                cells = (_cell(measure, one.values.get(measure)) for measure in self.measures)
+                rows.append((spaced(one.hop), one.data, one.set, one.name, *cells))
+        columns = ("hop", "data", "set", "system", *map(_head, self.measures))
+        notes = dict.fromkeys(tuple(self._notes(one)) for one in self.found())  # of several rows of a source, once
+        return Table(columns, tuple(rows), ("", *(line for lines in notes or [(NONE,)] for line in lines)))
+
+    def _own_cell(self, measure: str, value: float | None) -> str:
+        return "" if value is None else value_text(measure, value, self.decimals)
+
+    def _notes(self, one: Published) -> Iterator[str]:
+        yield f"{one.name}: {one.system}; {one.source}."
+        differ = [f"{rule} ({theirs}, yours {yours})" for rule, theirs, yours in self.differences(one)]
+        if differ:
+            yield f"  rules that differ: {', '.join(differ)}"
+        elif one.convention:
+            yield "  the same rules as yours"
+        if not one.convention:
+            yield "  further rules are not known" if one.rules or one.eer_rule else "  its rules are not known"
+        if one.signature:
+            yield f"  signature: {one.signature}"
+
+    def differences(self, one: Published) -> list[tuple[str, str, str]]:
+        """Rules that differ between a published row and the own ones: name, theirs, yours."""
+        found: dict[str, tuple[str, str]] = {}
+        for measure in self.measures:
+            if measure in one.values:
+                basis = Measure.parse(measure).basis
+                yours = _rules(basis, self.convention, self.eer_rule, self.rules)
+                yours |= {"label sources": self.label_sources}
+                theirs = one.known_rules(basis)
+                for rule in theirs:
+                    if theirs[rule] != yours[rule]:
+                        found.setdefault(rule, (theirs[rule], yours[rule]))
+        return [(rule, *both) for rule, both in found.items()]
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """The published rows as plain data, each with the rules that differ."""
+        return [
+            one.to_dict() | {"differs": [{"rule": a, "theirs": b, "yours": c} for a, b, c in self.differences(one)]}
+            for one in self.found()
+        ]
+
+
+def own_rows(tables: Mapping[str, ResolutionTable]) -> tuple[list[OwnRow], list[str]]:
+    """The rows and the measures of resolution tables, by the name of the set."""
+    rows = [
+        OwnRow(row.name, {measure: cell.value for measure, cell in row.cells}, row.hop, name)
+        for name, table in tables.items()
+        for row in table.rows
+    ]
+    return rows, list(rows[0].values)
+
+
+def render_beside(tables: Mapping[str, ResolutionTable], spelling: str, look: Look, beside: Beside) -> str:
+    """Write resolution tables with the published numbers that belong beside them."""
+    if spelling == "json":
+        return json_text(tables_dict(tables) | {"published": beside.to_list()})
+    return render(tables, spelling, look) + "\n" + beside.table().render(spelling)
+
+
+def published_measures() -> list[str]:
+    """The measures of the register in the order of columns."""
+    order = {"range": 0, "point": 1, "utterance": 2}
+    used = {measure for one in published() for measure in one.values}
+    return sorted(used, key=lambda one: (order.get(one.partition("-")[0], 3), Measure.parse(one).resolution or 0, one))
 
 
 def published_table() -> Table:
-    """The register itself: a row for each hop of each source."""
-    resolutions = dict.fromkeys(
-        m for one in published() for m in one.measures if m.startswith("point-") and m != AT_HOP
-    )
-    measures = ["range-eer", *resolutions, "utterance-eer"]
+    """Show the whole register."""
+    measures = published_measures()
     rows = tuple(
-        (one.name, one.set, hop, *(_cell(one.value(hop, measure)) for measure in measures))
+        (one.name, one.data, one.set, spaced(one.hop), *(_cell(name, one.values.get(name)) for name in measures))
         for one in published()
-        for hop in one.values
     )
-    short = (one.removeprefix("point-eer@").removesuffix("-eer") for one in measures)
-    about = dict.fromkeys(f"{one.name}: {one.data}, {one.system}; {one.source}" for one in published())
-    return Table(("source", "set", "hop", *short), rows, ("", "EER in %.", *about))
+    about = dict.fromkeys(f"{one.name}: {one.system}; {one.source}." for one in published())
+    return Table(("system", "data", "set", "hop", *map(_head, measures)), rows, ("", "EER in %.", *about))
 
 
-def render_beside(tables: Mapping[str, ResolutionTable], spelling: str, look: Look) -> str:
-    """Write a resolution table with the published numbers that belong beside it."""
-    if spelling != "json":
-        return render(tables, spelling, look) + "\n" + beside(tables, look).render(spelling)
-    entries = [
-        {
-            **one.to_dict(),
-            "differs": [
-                {"rule": rule, "theirs": theirs, "yours": yours} for rule, theirs, yours in _differing(one, tables)
-            ],
-        }
-        for one in _entries(tables)
-    ]
-    return json_text(tables_dict(tables) | {"published": entries})
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name)).lower()
 
 
-def beside(tables: Mapping[str, ResolutionTable], look: Look) -> Table:
-    """Own rows, each followed by what is in print for the same hop and set, and below it which rules differ."""
-    first = next(iter(tables.values()))
-    measures = ["range-eer", *(f"point-eer@{milliseconds(one)}" for one in first.resolutions)]
-    found = _entries(tables)
-    rows: list[tuple[str, ...]] = []
-    for name, table in tables.items():
-        for row in table.rows:
-            hop = _hop(row)
-            numbers = (percent(cell.value, look.decimals) for _, cell in row.eers)
-            rows.append((spaced(row.hop), name, f"yours: {row.name}", *numbers))
-            for one in found:
-                if hop in one.values and name in ("", one.set):
-                    cells = (_cell(one.value(hop, measure)) for measure in measures)
-                    rows.append((spaced(row.hop), one.set, one.name, *cells))
-    columns = ("hop", "set", "system", "range", *map(spaced, first.resolutions))
-    notes = [line for one in {one.name: one for one in found}.values() for line in _notes(one, tables)]
-    nothing = "Nothing is in print for these hops and sets; spoofspan table --published lists what is."
-    return Table(columns, tuple(rows), ("", *(notes or [nothing])))
+def _head(measure: str) -> str:
+    found = Measure.parse(measure)
+    if found.eer != found:
+        return measure
+    return spaced(found.resolution) if found.basis == "point" else found.basis
 
 
-def _hop(row: ResolutionRow) -> str:
-    return "" if row.hop is None else milliseconds(row.hop)
-
-
-def _entries(tables: Mapping[str, ResolutionTable]) -> list[Published]:
-    """What is in print for the hops and sets of some tables."""
-    wanted = {(name, _hop(row)) for name, table in tables.items() for row in table.rows if row.hop is not None}
-    return [one for one in published() if any(hop in one.values and name in ("", one.set) for name, hop in wanted)]
-
-
-def _notes(one: Published, tables: Mapping[str, ResolutionTable]) -> Iterator[str]:
-    yield f"{one.name}: {one.system}; {one.source}."
-    differ = [f"{rule} ({theirs}, yours {yours})" for rule, theirs, yours in _differing(one, tables)]
-    yield f"  rules that differ: {', '.join(differ)}" if differ else "  the same rules as yours"
-
-
-def _differing(one: Published, tables: Mapping[str, ResolutionTable]) -> list[tuple[str, str, str]]:
-    first = next(iter(tables.values()))
-    own = next(iter(first.rows[0].range_eer.measurements.values()))
-    return list(differences(one, own, first.label_sources))
-
-
-def differences(one: Published, own: Measurement, label_sources: str) -> Iterator[tuple[str, str, str]]:
-    """What differs between the rules of published range EERs and of one's own: name, theirs, yours."""
-    rules, eer_rule = rules_for("range", one.convention, {})
-    theirs = rules.spelled("range") | {"EER rule": eer_rule, "label sources": one.label_sources}
-    yours = own.rules.spelled("range") | {"EER rule": own.eer_rule, "label sources": label_sources}
-    for name, value in theirs.items():
-        if yours[name] != value:
-            yield name, value, yours[name]
-
-
-def _cell(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
+def _cell(measure: str, value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.2f}" if in_percent(measure) else f"{value:g}"

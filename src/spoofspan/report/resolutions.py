@@ -18,10 +18,10 @@ from spoofspan.base.times import milliseconds
 from spoofspan.base.version import __version__
 from spoofspan.evaluation.resolution_rows import RANGE, ResolutionRow, TableCell
 from spoofspan.evaluation.resolution_table import ResolutionTable
-from spoofspan.evaluation.signature import short_hash
-from spoofspan.measures.measure import Measure
-from spoofspan.report.cells import IN_FULL
-from spoofspan.report.names import measure_name
+from spoofspan.evaluation.signature import Signature
+from spoofspan.measures.catalogue import EVENT
+from spoofspan.measures.measure import Measure, in_percent, plain_text
+from spoofspan.report.names import measure_name, short_measure
 from spoofspan.report.results import finite
 from spoofspan.report.table import FIT, NEEDS, Table, json_text, latex_text, printable
 from spoofspan.uncertainty import Interval
@@ -30,8 +30,8 @@ SET_NAMES = {"train": "Training set", "dev": "Development set", "eval": "Evaluat
 NATIVE = "*"
 BETWEEN = "   "  # two sets side by side
 TEXT_WIDTH = 80  # of the lines below a table
-LATEX_TITLE = r"Range-based and point-based EER (\%)"
-LATEX_TITLE_OF_EVENTS = r"Event measures (\%)"
+LATEX_TITLE = "Range-based and point-based EER"
+PER_CENT, PLAIN = "in %", "as plain numbers"
 ITALICS = "Italics: the row's own resolution."
 
 
@@ -80,7 +80,7 @@ def check_alike(tables: Mapping[str, ResolutionTable]) -> None:
         for row, row_of_other in zip(first.rows, other.rows, strict=True):
             for (column, a), (_, b) in zip(row.cells, row_of_other.cells, strict=True):
                 # measure and rules, without the references and their utterances
-                if _comparable(a).rsplit("|", 2)[0] != _comparable(b).rsplit("|", 2)[0]:
+                if len({_signature(cell).comparable.rsplit("|", 2)[0] for cell in (a, b)}) > 1:
                     raise UsageError(
                         f"{row.name}, {column}: {one!r} and {two!r} are measured under different rules; "
                         "measure both with the same rules and convention"
@@ -105,6 +105,13 @@ def tables_dict(tables: Mapping[str, ResolutionTable]) -> dict[str, Any]:
 def percent(value: float, decimals: int | None) -> str:
     """A rate in per cent, without the sign; all digits where no number of decimals is given."""
     return repr(float(100 * value)) if decimals is None else f"{100 * value:.{decimals}f}"
+
+
+def value_text(measure: str, value: float, decimals: int | None) -> str:
+    """A value as it stands in a cell: in per cent, or, where it is no share, with two more decimals."""
+    if in_percent(measure):
+        return percent(value, decimals)
+    return repr(float(value)) if decimals is None else plain_text(value, decimals + 2)
 
 
 def set_title(name: str) -> str:
@@ -134,7 +141,7 @@ def row_heads(table: ResolutionTable) -> list[tuple[str, ...]]:
     """What stands before the numbers: the head, then one entry a row."""
     if by_hop(table):
         return [("hop",), *((spaced(row.hop),) for row in table.rows)]
-    if all(row.ranges is None for row in table.rows):  # proposals have no hop
+    if all(row.ranges is None for row in table.rows):  # only scores in time have a hop
         return [("system",), *((row.name,) for row in table.rows)]
     return [("system", "hop"), *((row.name, spaced(row.hop)) for row in table.rows)]
 
@@ -142,22 +149,20 @@ def row_heads(table: ResolutionTable) -> list[tuple[str, ...]]:
 def numbers_of(row: ResolutionRow, look: Look) -> list[tuple[str, bool]]:
     """The numbers of a row, each with whether it is of the row's own resolution."""
     floor = "" if row.floor is None else percent(row.floor.value, look.decimals)
-    points = [(_number(cell, look), row.is_native(one)) for one, cell in row.point_eers.items()]
-    more = [(_number(cell, look), False) for cell in row.measures.values()]
+    points = [(_number(RANGE, cell, look), row.is_native(one)) for one, cell in row.point_eers.items()]
+    more = [(_number(measure, cell, look), False) for measure, cell in row.measures.items()]
     if row.ranges is None:
         return more
-    return [*([(floor, False)] if look.floor else []), (_number(row.ranges, look), False), *points, *more]
+    return [*([(floor, False)] if look.floor else []), (_number(RANGE, row.ranges, look), False), *points, *more]
 
 
-def _number(cell: TableCell, look: Look) -> str:
+def _number(measure: str, cell: TableCell, look: Look) -> str:
     """The number of a cell, with its interval if it has one."""
-    number, interval = percent(cell.value, look.decimals), cell.interval
+    number, interval = value_text(measure, cell.value, look.decimals), cell.interval
     if interval is None or not look.intervals:
         return number
-    ends = (
-        "none" if interval.refused else ", ".join(percent(end, look.decimals) for end in (interval.low, interval.high))
-    )
-    return f"{number} [{ends}]"
+    ends = [value_text(measure, end, look.decimals) for end in (interval.low, interval.high)]
+    return f"{number} [{'none' if interval.refused else ', '.join(ends)}]"
 
 
 def _marked(row: ResolutionRow, look: Look) -> list[str]:
@@ -224,17 +229,7 @@ def columns_of(table: ResolutionTable, look: Look) -> list[str]:
     """The heads of the columns of numbers."""
     row = table.rows[0]
     eers = [] if row.ranges is None else [*(["floor"] if look.floor else []), "range", *map(spaced, table.resolutions)]
-    return [*eers, *map(_short, row.measures)]
-
-
-def _short(measure: str) -> str:
-    """A measure without its parameters, where these are the usual ones.
-
-    >>> _short("event-psds@dtc=0.7,gtc=0.7,max_efpr=100"), _short("event-ar@n=5")
-    ('event-psds', 'event-ar@n=5')
-    """
-    short = measure.partition("@")[0]
-    return short if str(Measure.parse(short)) == measure else measure
+    return [*eers, *map(short_measure, row.measures)]
 
 
 # ---------------------------------------------------------------- Markdown, CSV, HTML
@@ -252,7 +247,7 @@ def _flat(tables: Mapping[str, ResolutionTable], look: Look, spelling: str) -> T
         cells = [cell.strip() for table in tables.values() for cell in _marked(table.rows[number], look)]
         rows.append((*before, *(cell.rstrip(NATIVE) if exact else cell for cell in cells)))
     if exact and _intervals(tables):  # ends in columns of their own, so that all cells are numbers
-        names = [(name, what) for name, table in tables.items() for what, _ in table.rows[0].cells]
+        names = [(name, short_measure(what)) for name, table in tables.items() for what, _ in table.rows[0].cells]
         columns += [f"{name} {what} {end}".strip() for name, what in names for end in ("from", "to")]
         rows = [(*row, *_ends(tables, number, look)) for number, row in enumerate(rows)]
     return Table((*head, *columns), tuple(rows), () if exact else tuple(notes(tables, look)))
@@ -261,9 +256,9 @@ def _flat(tables: Mapping[str, ResolutionTable], look: Look, spelling: str) -> T
 def _ends(tables: Mapping[str, ResolutionTable], row: int, look: Look) -> Iterator[str]:
     """Both ends of each interval of a row."""
     for table in tables.values():
-        for _, cell in table.rows[row].cells:
+        for measure, cell in table.rows[row].cells:
             for end in ("", "") if cell.interval is None else (cell.interval.low, cell.interval.high):
-                yield end if isinstance(end, str) else percent(end, look.decimals)
+                yield end if isinstance(end, str) else value_text(measure, end, look.decimals)
 
 
 def _intervals(tables: Mapping[str, ResolutionTable]) -> list[Interval]:
@@ -298,9 +293,7 @@ def captions(
 ) -> list[str]:
     """What a reader of the numbers must know."""
     first = next(iter(tables.values()))
-    what = "EER in %"
-    if first.rows[0].measures:
-        what = "All in %" if first.rows[0].ranges is None else "EER and the other measures in %"
+    what = f"{_subject(first)} {_unit(first)}"
     lines = [f"{what}." if all(row.seeds == ("",) for row in first.rows) else f"{what}, {_seeds(tables)}."]
     if any(row.is_native(one) for row in first.rows for one in first.resolutions):
         lines[0] += f" {mark}"
@@ -315,22 +308,40 @@ def captions(
     if _asked_in_vain(tables):
         lines.append("Means over seeds have intervals by the method jackknife-t only.")
     if found := _intervals(tables):
-        several = any(len(row.seeds) > 1 for table in tables.values() for row in table.rows)
-        seeds = ", for other test sets and other seeds" * several
-        lines.append(f"In brackets: {100 * found[0].level:g} % intervals, {found[0].how}{seeds}.")
+        some = next((one for one in found if one.seeds), found[0])
+        lines.append(f"In brackets: {100 * some.level:g} % intervals, {some.how}.")
         lines += [f"Warning: {text}." for text in dict.fromkeys(text for one in found for text in one.warnings)]
     return lines
+
+
+def _subject(table: ResolutionTable) -> str:
+    row = table.rows[0]
+    if not row.measures:
+        return "EER"
+    return "All" if row.ranges is None else "EER and the other measures"
+
+
+def _unit(table: ResolutionTable) -> str:
+    """The unit of the numbers, with the columns that have none."""
+    columns = [column for column, _ in table.rows[0].cells]
+    plain = [column for column in columns if not in_percent(column)]
+    if len(plain) == len(columns):
+        return PLAIN
+    return f"{PER_CENT}, but for {', '.join(map(short_measure, plain))}" if plain else PER_CENT
 
 
 def _of_measures(tables: Mapping[str, ResolutionTable]) -> Iterator[str]:
     """Where the other measures are taken, and what else must be known of them."""
     rows = [row for table in tables.values() for row in table.rows]
+    said: dict[str, list[str]] = {}  # note -> the columns that it is about
     for column in rows[0].measures:
         found = [m for row in rows for m in row.measures[column].measurements.values()]
         at_eer = "threshold:eer" in found[0].eer_rule
         taken = ["at the threshold of each system's own EER: an optimistic number"] if at_eer else []
         for note in dict.fromkeys((*taken, *(note for m in found for note in m.notes))):
-            yield f"{_short(column)}: {note}."
+            said.setdefault(note, []).append(short_measure(column))
+    for note, columns in said.items():
+        yield f"{', '.join(columns)}: {note}."
 
 
 def _seeds(tables: Mapping[str, ResolutionTable]) -> str:
@@ -358,8 +369,10 @@ def details(tables: Mapping[str, ResolutionTable], *, short: bool = False) -> It
         of_set = f"{set_title(name)}: " if name else ""
         row = table.rows[0]
         first = next(row.cells)[1].measurements[row.seeds[0]]
-        eer_rule = "proposals as given" if row.ranges is None else f"EER rule {first.eer_rule}"
-        yield f"{of_set}{first.utterances:,} utterances, convention {first.convention}, {eer_rule}."
+        measure = Measure.parse(first.measure)
+        how = ", proposals as given" if row.ranges is None and measure.basis == EVENT else ""
+        how = f", EER rule {first.eer_rule}" if measure.kind.name == "eer" else how
+        yield f"{of_set}{first.utterances:,} utterances, convention {first.convention}{how}."
         everything = [m for row in table.rows for _, cell in row.cells for m in cell.measurements.values()]
         for rule in dict.fromkeys(rule for m in everything for rule in m.touched):
             entries = [m.touched[rule] for m in everything if rule in m.touched]
@@ -371,14 +384,13 @@ def details(tables: Mapping[str, ResolutionTable], *, short: bool = False) -> It
     for name, table in tables.items():
         for column, cell in table.rows[0].cells:
             if column == RANGE or column in table.rows[0].measures:
-                comparable = _comparable(cell)
-                signature = f"{short_hash(comparable)} {IN_FULL}" if short else comparable
-                title = "the range EER" if column == RANGE else column
-                yield f"signature of {title}{f' ({name})' if name else ''} {signature}"
+                signature = _signature(cell).short_comparable if short else _signature(cell).comparable
+                title = "the range EER" if column == RANGE else short_measure(column)
+                yield f"signature of {title}{f' ({name})' if name else ''}: {signature}"
 
 
-def _comparable(cell: TableCell) -> str:
-    return next(iter(cell.measurements.values())).signature.comparable
+def _signature(cell: TableCell) -> Signature:
+    return next(iter(cell.measurements.values())).signature
 
 
 def _latex(tables: Mapping[str, ResolutionTable], look: Look) -> str:
@@ -389,10 +401,14 @@ def _latex(tables: Mapping[str, ResolutionTable], look: Look) -> str:
     said = captions(tables, look, ITALICS)
     kind = "table" if len(tables) == 1 else "table*"  # over one column of paper, or over both
     what, _, mark = said[0].partition(". ")
-    title = LATEX_TITLE if first.rows[0].ranges is not None else LATEX_TITLE_OF_EVENTS
+    about = what.removeprefix(f"{_subject(first)} ").rstrip(".")
+    title = LATEX_TITLE
+    if first.rows[0].ranges is None:
+        title = f"{Measure.parse(next(iter(first.rows[0].measures))).basis.capitalize()} measures"
+    title += r" (\%)" if about.startswith(PER_CENT) else ""
     if first.rows[0].ranges is not None and first.rows[0].measures:
         title = f"{title}, and other measures"
-    title += latex_text(what.partition("in %")[2].rstrip("."))
+    title += latex_text(about.removeprefix(PER_CENT).removeprefix(PLAIN))
     below = " ".join(latex_text(text) for text in (mark, *said[1:]) if text)
     lines = [
         *(f"% {printable(line)}" for line in details(tables)),

@@ -1,4 +1,4 @@
-"""Results as tables, plain data and files: evaluations, crossed breakdowns, checks, errors by utterance.
+"""Results as tables, plain data and files: evaluations, crossed breakdowns, checks, errors by utterance, benchmarks.
 
 :mod:`spoofspan.report.verdicts` has groups, comparisons and seeds; :class:`spoofspan.report.table.Table` writes a table
 as text, Markdown, LaTeX, CSV or HTML.
@@ -13,12 +13,12 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UndefinedMeasureError
+from spoofspan.base.times import seconds_text
 from spoofspan.base.version import __version__
 from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurement, Measurement
-from spoofspan.measures.measure import Measure, in_percent
+from spoofspan.measures.measure import Measure, in_percent, plain_text
 from spoofspan.report.cells import (
     DECISION,
-    IN_FULL,
     all_digits,
     amount_cell,
     decision_cell,
@@ -33,11 +33,15 @@ from spoofspan.report.table import Shown, Table, json_text
 
 if TYPE_CHECKING:
     from spoofspan.evaluation.breakdown import Breakdown
+    from spoofspan.evaluation.calibration_effects import CalibrationEffect
     from spoofspan.evaluation.check import Check
     from spoofspan.evaluation.corpus import Evaluation
     from spoofspan.evaluation.crossed import CrossedBreakdown, CrossedCell
+    from spoofspan.evaluation.domains import DomainTable
     from spoofspan.evaluation.reference_diff import ReferenceDifference
-    from spoofspan.formats.datasets.benchmarks import BenchmarkRun
+    from spoofspan.evaluation.result_diff import MeasureDifference, ResultDiff
+    from spoofspan.evaluation.verification import Verification
+    from spoofspan.formats.datasets.benchmarks import Benchmark, BenchmarkRun
     from spoofspan.measures.operating_point import OperatingPoint
     from spoofspan.measures.per_utterance import UtteranceErrors
 
@@ -56,7 +60,7 @@ def render(
 ) -> str:
     """Write an evaluation, and its breakdowns, in one of the output formats; text has short signatures."""
     if spelling == "json":
-        plain = evaluation_dict(evaluation)
+        plain = finite(evaluation.to_dict())
         if benchmark is not None:
             plain["benchmark"] = benchmark.to_dict()
         if breakdowns:
@@ -73,11 +77,6 @@ def render(
         tables += [table for one in breakdowns for table in breakdown_tables(one)]
     tables += map(crossed_table, crossed)
     return "\n".join(table.render(spelling) for table in tables)
-
-
-def evaluation_dict(evaluation: Evaluation) -> dict[str, Any]:
-    """An evaluation as plain data, in the shape of ``docs/schema/evaluation.json``."""
-    return {"spoofspan": __version__, **finite(evaluation.to_dict())}
 
 
 def finite(value: Any) -> Any:
@@ -99,53 +98,35 @@ def results_table(
     # at a t-EER the countermeasure's two rates need not be equal
     only_eers = all(m.measure.partition("@")[0].endswith("-eer") and "-t-eer" not in m.measure for m in measurements)
     intervals = [m.interval for m in measurements if m.interval is not None]
-    rows: list[tuple[str, ...]] = [
+    of_events = all(isinstance(m, EventMeasurement) for m in measurements)  # they have no rates of time
+    rows = tuple(
         (
             measure_cell(m.measure),
             number_cell(m.measure, m.value, "" if only_eers or not in_percent(m.measure) else " %"),
             *(interval_cells(m.measure, m.interval) if intervals else ()),
-            *(share_cell(one) if m.has_threshold else "" for one in _rates(m)),
-            decision_cell(m.decision),
+            *(_counts_and_decision(m) if of_events else _rates_and_decision(m)),
         )
         for m in measurements
-    ]
+    )
     notes = [*_notes(measurements), *(f"note: {note}" for note in notes)]
     notes += dict.fromkeys(f"intervals: {one.how}" for one in intervals)
     notes += warning_lines([text for one in intervals for text in one.warnings])
-    if signatures and short:
-        parts = [(m.measure, *m.signature.short.split(" || ")) for m in measurements]
-        each = [f"{measure} {comparable}" for measure, comparable, _ in parts]
-        inputs = dict.fromkeys(one for _, _, one in parts)
-        notes.append(f"signature {', '.join(each)} || {', '.join(inputs)} {IN_FULL}")
-    elif signatures:
-        notes += [f"signature {m.signature}" for m in measurements]
+    if signatures:
+        notes += [f"signature {m.signature.short if short else m.signature}" for m in measurements]
     between = interval_header(intervals[0]) if intervals else ()
-    value = "EER %" if only_eers else VALUE
     # a paper has no room for what is nearly the same three times
-    header: tuple[str, ...] = ("measure", value, *between, *map(_screen_only, ("FPR %", "FNR %", "gap")), DECISION)
-    events = [m for m in measurements if isinstance(m, EventMeasurement)]
-    if len(events) == len(measurements):  # they have no rates of time
-        header = ("measure", VALUE, *between, "events", "proposals", "decision")
-        rows = [
-            (
-                measure_cell(m.measure),
-                number_cell(m.measure, m.value, " %" if in_percent(m.measure) else ""),
-                *(interval_cells(m.measure, m.interval) if intervals else ()),
-                str(m.events),
-                str(m.proposals),
-                m.decision,
-            )
-            for m in events
-        ]
-    return Table(header, tuple(rows), tuple(notes))
+    rates = (*(Shown(head, paper="") for head in ("FPR %", "FNR %", "gap")), DECISION)
+    heads = ("events", "proposals", "decision") if of_events else rates
+    return Table(("measure", "EER %" if only_eers else VALUE, *between, *heads), rows, tuple(notes))
 
 
-def _screen_only(head: str) -> Shown:
-    return Shown(head, paper="")
+def _rates_and_decision(m: Measurement) -> tuple[str, ...]:
+    rates = (m.false_positive_rate, m.false_negative_rate, m.gap)
+    return *(share_cell(one) if m.has_threshold else "" for one in rates), decision_cell(m.decision)
 
 
-def _rates(m: Measurement) -> tuple[float, float, float]:
-    return m.false_positive_rate, m.false_negative_rate, m.gap
+def _counts_and_decision(m: Any) -> tuple[str, ...]:
+    return str(m.events), str(m.proposals), m.decision
 
 
 def _notes(measurements: list[Measurement]) -> list[str]:
@@ -204,7 +185,8 @@ def crossed_table(crossed: CrossedBreakdown) -> Table:
     notes = ["", f"{crossed.measure}{' in %' * in_percent(crossed.measure)}"]
     notes += [crossed.about] if crossed.about else []
     if intervals:
-        notes.append(f"intervals: {100 * intervals[0].level:g} %, {intervals[0].method}, each of its cell alone")
+        by = f"{100 * intervals[0].level:g} %, {intervals[0].method}"
+        notes.append(f"intervals: {by}, each of its cell alone, {intervals[0].estimand}")
     if len(crossed.by) == 1:
         # an event is a spoof, so there is no other class to count
         amounts = ["events"] if crossed.unit == "events" else [f"bona fide {crossed.unit}", f"spoof {crossed.unit}"]
@@ -239,10 +221,10 @@ def check_table(check: Check) -> Table:
         (f"time that rule {entry.rule} decides", f"{entry.seconds:.3f} s in {entry.utterances} utterances")
         for entry in check.touched
     ]
-    verdict = "passed: measuring will go through" if check.passed else "refused:"
+    verdict = "refused:" if check.problems else "" if check.identified else "passed: measuring will go through"
     lines = [line for problem in check.problems for line in problem.splitlines()]
     notes = [line for note in check.notes for line in f"note: {note}".splitlines()]
-    return Table(("what", "found"), tuple(rows), ("", verdict, *lines, *notes))
+    return Table(("what", "found"), tuple(rows), ("", verdict, *lines, *notes) if verdict else ())
 
 
 def difference_dict(difference: ReferenceDifference, most: int) -> dict[str, Any]:
@@ -310,6 +292,68 @@ def _worst(difference: ReferenceDifference, most: int) -> list[tuple[str, int]]:
     return sorted((pair for pair in pairs if pair[1]), key=lambda pair: (-pair[1], pair[0]))[:most]
 
 
+# ---------------------------------------------------------------- results that travel
+
+
+def verification_table(found: Verification) -> Table:
+    """The values that were measured again, or one row for each difference."""
+    notes = [f"note: {one}" for one in found.notes]
+    if found.confirmed:
+        rows = tuple((measure_cell(m.measure), m.value_text) for m in found.evaluation.measurements.values())
+        return Table(("measure", "value"), rows, ("", f"confirmed: {found.result}", *notes))
+    differences = tuple((one.measure, one.name, one.stated, one.found) for one in found.differences)
+    return Table(("measure", "differs", "stated", "found"), differences, ("", f"not confirmed: {found.result}", *notes))
+
+
+def diff_tables(found: ResultDiff) -> list[Table]:
+    """One table for each measure: every rule and input that differs, with its effect if it was measured."""
+    tables = [_diff_table(one) for one in found.measures]
+    last = tables[-1]
+    notes = ("", f"A: {found.a}", f"B: {found.b}", *(f"note: {one}" for one in found.notes))
+    if any(one.effects for one in found.measures):
+        notes = (*notes, "effects: each rule changed alone, from A towards B, in this order")
+    return [*tables[:-1], Table(last.columns, last.rows, (*last.notes, *notes))]
+
+
+def _diff_table(one: MeasureDifference) -> Table:
+    points = in_percent(one.measure)
+    unit = " %" if points else ""
+
+    def difference(a: float, b: float) -> str:
+        return "" if math.isnan(b - a) else f"{(100 if points else 1) * (b - a):+.4f}"
+
+    def value(number: float) -> str:
+        return "" if math.isnan(number) else number_cell(one.measure, number, unit)
+
+    effects = {f"rule {effect.rule}" if effect.rule != "eer" else "eer": effect for effect in one.effects}
+    rows = [("value", value(one.a), value(one.b), difference(one.a, one.b))]
+    if one.measured is not None:
+        a, b = one.measured
+        rows.append(("value on the files given", value(a), value(b), difference(a, b)))
+    names = {apart.name: (apart.stated, apart.found) for apart in one.differences}
+    names |= {name: (effect.a, effect.b) for name, effect in effects.items()}
+    rows += [
+        (
+            name,
+            _in_seconds(a),
+            _in_seconds(b),
+            effects[name].reason or difference(0.0, effects[name].effect) if name in effects else "",
+        )
+        for name, (a, b) in sorted(
+            names.items(), key=lambda pair: list(effects).index(pair[0]) if pair[0] in effects else -1
+        )
+    ]
+    if one.effects:
+        rows.append(("interaction", "", "", difference(0.0, one.interaction)))
+    return Table((one.measure, "A", "B", "B - A (points)" if points else "B - A"), tuple(rows))
+
+
+def _in_seconds(value: str) -> str:
+    """A value of a rule as people read it: nanoseconds as seconds, others as they are."""
+    digits = value.removesuffix("ns")
+    return seconds_text(int(digits)) if digits != value and digits.isdigit() else value
+
+
 # ---------------------------------------------------------------- errors by utterance
 
 
@@ -358,10 +402,119 @@ def _errors_json(errors: UtteranceErrors, at: OperatingPoint) -> Iterator[bytes]
 
 def _errors_parquet(errors: UtteranceErrors) -> Iterator[bytes]:
     from spoofspan.formats import arrow as pa
-    from spoofspan.formats.tables.containers import in_pieces
+    from spoofspan.formats.tables.arrow_tables import in_pieces
 
     columns = _error_columns(errors)
     texts = ("utterance", "undefined")
     schema = pa.schema([(name, pa.string() if name in texts else pa.float64()) for name in columns])
     table = pa.table(columns, schema=schema)
     return in_pieces(table, ROWS_PER_PIECE, lambda sink: pa.parquet.ParquetWriter(sink, schema, compression="zstd"))
+
+
+# ---------------------------------------------------------------- several corpora, calibrations, benchmarks
+
+
+def domains_table(system: str, table: DomainTable) -> Table:
+    """One row per corpus, then their mean and all of them pooled."""
+    header = (system, "utterances", "EER %", "threshold", "FPR %", "FNR %", "HTER %", "degradation")
+    rows: list[tuple[str, ...]] = [
+        (
+            one.name,
+            str(one.utterances),
+            share_cell(one.eer),
+            _threshold(one.threshold),
+            share_cell(one.carried.false_positive_rate),
+            share_cell(one.carried.false_negative_rate),
+            share_cell(one.hter),
+            Shown(f"{100 * one.degradation:+.2f}", exact=repr(100 * one.degradation)),
+        )
+        for one in table.domains
+    ]
+    total = str(sum(one.utterances for one in table.domains))
+    rows.append(("mean", "", share_cell(table.mean_eer), "", "", "", share_cell(table.mean_hter), ""))
+    rows.append(("pooled", total, share_cell(table.pooled_eer), _threshold(table.pooled_threshold), "", "", "", ""))
+    source = "all corpora pooled" if table.threshold_of == "pooled" else table.threshold_of
+    notes = (
+        "",
+        f"{table.measure}; FPR, FNR and HTER at the threshold {table.threshold!r} of {source}",
+        "degradation: HTER less the corpus's own EER, in points",
+    )
+    return Table(header, tuple(rows), notes)
+
+
+def _threshold(value: float) -> Shown:
+    return Shown(f"{value:.6g}", exact=repr(float(value)), paper=f"{value:.4g}")
+
+
+CALIBRATION_NOTES = (
+    "scores are taken as log-likelihood ratios; Cllr in bits, actDCF and minDCF of ASVspoof 5",
+    "minCllr and minDCF depend on the order of the scores alone",
+)
+
+
+def calibration_table(effects: Sequence[CalibrationEffect], notes: Sequence[str] = ()) -> Table:
+    """One row for each state of the scores."""
+    rows = [
+        (
+            one.name,
+            f"{100 * one.eer:.2f}",
+            *(plain_text(value, 4) for value in (one.cllr, one.min_cllr, one.act_dcf, one.min_dcf)),
+        )
+        for one in effects
+    ]
+    return Table(
+        ("scores", "EER %", "Cllr", "minCllr", "actDCF", "minDCF"), tuple(rows), ("", *CALIBRATION_NOTES, *notes)
+    )
+
+
+def short_measures(measures: Iterable[str]) -> str:
+    """Measures with the parts that several share written once.
+
+    >>> short_measures(["range-eer", "point-eer@20ms", "point-eer@40ms", "event-ar@n=20", "event-ar@n=10"])
+    'range-eer, point-eer@20ms,40ms, event-ar@n=20,10'
+    """
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for one in measures:
+        family, _, at = one.partition("@")
+        name, equals, value = at.rpartition("=")
+        grouped.setdefault((family, name + equals), []).append(value)
+    return ", ".join(
+        f"{family}{'@' if any(values) else ''}{name}{','.join(values)}" for (family, name), values in grouped.items()
+    )
+
+
+def benchmarks_table(rows: Iterable[Benchmark]) -> Table:
+    """One line for each benchmark."""
+    cells = tuple(
+        (
+            ", ".join(one.names),
+            one.title,
+            one.references,
+            one.system,
+            short_measures(one.measures),
+            one.ranked,
+            one.source,
+            one.unverified,
+        )
+        for one in rows
+    )
+    return Table(("benchmark", "data set", "references", "system", "measures", "ranked", "source", "unverified"), cells)
+
+
+def benchmark_table(one: Benchmark) -> Table:
+    """Everything about one benchmark."""
+    flags = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in one.options.items())
+    about = {
+        "data set": one.title,
+        "variants": ", ".join(one.names) if one.variants else "",
+        "references": one.references,
+        one.takes.replace("-", " "): one.system,
+        "measures": short_measures(one.measures),
+        "ranked": one.ranked,
+        "unverified": one.unverified,
+        "rules": flags or "the defaults",
+        "source": one.source,
+        "note": one.note,
+        "command": one.command,
+    }
+    return Table((one.name, ""), tuple((key, text) for key, text in about.items() if text))

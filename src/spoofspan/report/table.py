@@ -28,6 +28,12 @@ ROWS_OF_A_PAGE = 40
 NEEDS = r"% needs \usepackage{booktabs,graphicx}"
 _NAMED = {"\\": "textbackslash", "^": "textasciicircum", "~": "textasciitilde", "<": "textless", ">": "textgreater"}
 _LATEX = str.maketrans({c: f"\\{c}" for c in "{}$&#%_"} | {c: f"\\{name}{{}}" for c, name in _NAMED.items()} | _TYPESET)
+# a table alone in a browser: readable in light and dark, long lines broken
+_STYLE = (
+    ":root{color-scheme:light dark}body{font:1rem/1.4 system-ui,sans-serif;margin:2rem;overflow-wrap:anywhere}"
+    "table{border-collapse:collapse;margin:1rem 0}th,td{border-bottom:1px solid;padding:.2rem .6rem;text-align:left;"
+    "font-variant-numeric:tabular-nums;overflow-wrap:normal}"
+)
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>#|"})
 
 
@@ -212,3 +218,10 @@ def _html(table: Table) -> str:
     lines = ["<table>", row(table.columns, "th"), *(row(cells, "td") for cells in table.rows), "</table>"]
     notes = [f"<div>{escape(printable(note))}</div>" for note in table.notes if note]
     return "\n".join([*lines, *notes]) + "\n"
+
+
+def html_document(tables: str) -> str:
+    """Make a page of tables in HTML, which is the fragment that a notebook shows."""
+    head = f'<meta charset="utf-8">\n<title>spoofspan: results</title>\n<style>{_STYLE}</style>'
+    body = f"<main>\n<h1>Results</h1>\n{tables}</main>"
+    return f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}\n</body>\n</html>\n'

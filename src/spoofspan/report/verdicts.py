@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from spoofspan.evaluation.breakdown import Breakdown
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.signature import Signature, short_hash
+from spoofspan.evaluation.signature import Signature
 from spoofspan.measures.measure import in_percent, number_text
 from spoofspan.report.cells import (
-    IN_FULL,
     NONE,
     amount_cell,
     heading,
@@ -29,9 +29,12 @@ from spoofspan.report.table import MINUS, Shown, Table
 from spoofspan.uncertainty.methods import METHODS
 
 if TYPE_CHECKING:
-    from spoofspan.uncertainty import Comparison, Difference, Interval, SeedVariation
+    from spoofspan.uncertainty import Comparison, Interval, SeedVariation
+    from spoofspan.uncertainty.comparison import GroupedComparison
     from spoofspan.uncertainty.ranks import Rank
     from spoofspan.uncertainty.sample_size import SampleSize
+
+Spelling = Callable[[str, float], str]  # of a difference of a measure
 
 
 def breakdown_tables(breakdown: Breakdown) -> list[Table]:
@@ -79,6 +82,7 @@ def breakdown_table(breakdown: Breakdown) -> Table:
     )
     notes = ["", f"errors at the threshold {breakdown.threshold!r} of the whole corpus"]
     notes += [breakdown.about] if breakdown.about else []
+    notes += [f"intervals: {intervals[0].method}, {intervals[0].estimand}"] if intervals else []
     notes += [
         f"warning: {group.name}: {text}"
         for group in breakdown.groups
@@ -97,10 +101,11 @@ def _no_interval(measurement: Measurement) -> list[str]:
 def group_differences_table(breakdown: Breakdown) -> Table:
     """One row per pair of groups."""
     measure, differences = breakdown.measure, breakdown.differences
-    rows = tuple((*_difference_cells(measure, one), p_text(one.adjusted_p_value)) for one in differences)
+    rows = tuple(_pair_cells(measure, one.to_dict(), ("p_value", "adjusted_p_value"), signed) for one in differences)
     some = differences[0].interval
     header = ("groups", *_difference_header(measure, some), "p (max-T)")
-    return Table(header, rows, ("", f"p: {some.method}, two-sided; p (max-T): for {len(rows)} comparisons together"))
+    together = f"p (max-T): for {len(rows)} comparisons together"
+    return Table(header, rows, ("", f"p: {some.method}, two-sided, {some.estimand}; {together}"))
 
 
 def comparison_tables(comparison: Comparison, *, signatures: bool = True, short: bool = False) -> tuple[Table, Table]:
@@ -130,41 +135,59 @@ def comparison_tables(comparison: Comparison, *, signatures: bool = True, short:
         )
     notes += warning_lines(comparison.warnings)
     if signatures:
-        notes += _signatures(comparison.signatures, comparison.measure, short)
+        notes += _signatures(comparison.signatures, short)
     systems = Table(("system", heading(measure), *interval_header(some), *ranked), rows, tuple(notes))
-    return systems, _differences_table(comparison)
+    return systems, differences_table(comparison, comparison.to_rows())
+
+
+def grouped_comparison_table(comparison: GroupedComparison) -> Table:
+    """The value of each system in each group, with the letters of the systems that it does not differ from."""
+    measure, names = comparison.measure, list(next(iter(comparison.groups.values())).intervals)
+    rows: list[tuple[str, ...]] = []
+    warnings: dict[str, list[str]] = {}
+    for group, found in comparison.groups.items():
+        letters = {one.system: f" {one.groups}" for one in found.ranks} if len(found.ranks) > 1 else {}
+        values = (number_cell(measure, one.estimate) + letters.get(name, "") for name, one in found.intervals.items())
+        rows.append((group, *values))
+        for text in found.warnings:
+            warnings.setdefault(text, []).append(group)
+    some = next(iter(comparison.groups.values()))
+    notes = ["", f"{heading(measure)}; {comparison.about}", f"tests: {some.test}, {some.estimand}"]
+    notes.append("in each row, systems that share a letter do not differ significantly; --format json has the tests")
+    notes += [f"{group}: {reason}" for group, reason in comparison.reasons.items()]
+    notes += warning_lines([f"{', '.join(groups)}: {text}" for text, groups in warnings.items()])
+    return Table((comparison.by, *names), tuple(rows), tuple(notes))
 
 
 def _difference_header(measure: str, some: Interval) -> tuple[str, ...]:
     return "difference, points" if in_percent(measure) else "difference", *interval_header(some), "p"
 
 
-def _difference_cells(measure: str, one: Difference) -> tuple[str, ...]:
-    """Which two, by how much they differ, the ends of its interval, and its p-value."""
-    pair = Shown(f"{one.first} - {one.second}", paper=f"{one.first} {MINUS} {one.second}")
-    ends = (NONE if one.interval.refused else signed(measure, end) for end in (one.interval.low, one.interval.high))
-    return pair, signed(measure, one.value), *ends, p_text(one.p_value)
+def _pair_cells(measure: str, row: Mapping[str, Any], p_values: Sequence[str], spell: Spelling) -> tuple[str, ...]:
+    """Which two, by how much they differ, the ends of the interval, and p-values; none where there is no number."""
+    pair = Shown(f"{row['first']} - {row['second']}", paper=f"{row['first']} {MINUS} {row['second']}")
+    numbers = (spell(measure, row[name]) if _is_value(row[name]) else NONE for name in ("difference", "low", "high"))
+    return pair, *numbers, *(p_text(row[name]) if _is_value(row[name]) else NONE for name in p_values)
+
+
+def _is_value(number: Any) -> bool:
+    return isinstance(number, (int, float)) and number == number
 
 
 def _rank_cells(rank: Rank) -> tuple[str, ...]:
     return str(rank.place), *ranks_cells(rank.low, rank.high), rank.groups
 
 
-def _differences_table(comparison: Comparison) -> Table:
+def differences_table(comparison: Comparison, found: Sequence[Mapping[str, Any]], spell: Spelling = signed) -> Table:
+    """One row per pair of systems, of the rows of a comparison, or of rounded ones."""
     measure, adjusted = comparison.measure, comparison.compared > 1
-    rows = tuple(
-        (
-            *_difference_cells(measure, one),
-            *((p_text(one.adjusted_p_value),) if adjusted else ()),
-            comparison.better(one) or "undecided",
-        )
-        for one in comparison.differences
-    )
+    p_values = ("p_value", "adjusted_p_value") if adjusted else ("p_value",)
+    rows = tuple((*_pair_cells(measure, one, p_values, spell), one["better"] or "undecided") for one in found)
     some = comparison.differences[0].interval
     header = ("pair", *_difference_header(measure, some), *(("p (max-T)",) if adjusted else ()), "better")
     many = f"; adjusted for {comparison.compared} comparisons by step-down max-T" if adjusted else ""
     level = f"'better' is said where p{' (max-T)' if adjusted else ''} is under {1 - some.level:.3g}"
-    return Table(header, rows, ("", f"p: {comparison.test}, two-sided{many}; {level}"))
+    return Table(header, rows, ("", f"p: {comparison.test}, two-sided{many}; {level}", f"p is {comparison.estimand}"))
 
 
 def seeds_table(variation: SeedVariation, *, signatures: bool = True, short: bool = False) -> Table:
@@ -177,7 +200,7 @@ def seeds_table(variation: SeedVariation, *, signatures: bool = True, short: boo
     rows.append(("mean, these seeds", mean, *interval_cells(measure, variation.test_set)))
     if variation.joint is not None:
         rows.append(("mean, other seeds too", mean, *interval_cells(measure, variation.joint)))
-    notes = ["", f"intervals: {variation.test_set.how}"]
+    notes = ["", f"intervals: {replace(variation.test_set, seeds='').how}"]  # rows say which seeds
     if variation.components is not None:
         parts = {name.replace("_", " "): value for name, value in variation.components.to_dict().items()}
         deviations = ", ".join(f"{name} {number_text(measure, value)}" for name, value in parts.items())
@@ -185,19 +208,15 @@ def seeds_table(variation: SeedVariation, *, signatures: bool = True, short: boo
         notes += [f"note: {text}" for text in variation.components.notes]
     notes += warning_lines(variation.warnings)
     if signatures:
-        notes += _signatures(variation.signatures, variation.measure, short)
+        notes += _signatures(variation.signatures, short)
     return Table(("seed", heading(measure), *interval_header(variation.test_set)), tuple(rows), tuple(notes))
 
 
-def _signatures(signatures: Mapping[str, Signature], measure: str, short: bool) -> list[str]:
+def _signatures(signatures: Mapping[str, Signature], short: bool) -> list[str]:
     """What makes the numbers comparable (the same for all, unless their utterances differ), and what was measured."""
     shared = {one.comparable for one in signatures.values()}
-    if short and len(shared) == 1:
-        inputs = ", ".join(f"{name} {short_hash(one.input)}" for name, one in signatures.items())
-        return [f"signature {measure} {short_hash(*shared)} || {inputs} {IN_FULL}"]
     if short:
-        each = ", ".join(f"{name} {one.short}" for name, one in signatures.items())
-        return [f"signature {measure} of {each} {IN_FULL}"]
+        return [f"signature of {name}: {one.short}" for name, one in signatures.items()]
     if len(shared) > 1:
         return [f"signature of {name}: {one}" for name, one in signatures.items()]
     return [f"signature {shared.pop()}", *(f"  {name}: {one.input}" for name, one in signatures.items())]
@@ -230,6 +249,7 @@ def size_table(size: SampleSize) -> Table:
         "",
         f"{measure}: {first} against {second}{unit}, told apart with {power}",
         f"estimated from {have}; the numbers needed may be off by {100 * size.precision:.0f} %",
+        f"the test is {size.estimand}",
         *(f"warning: {text}" for text in size.warnings),
     ]
     return Table(tuple(header), tuple(map(tuple, rows)), tuple(notes))

@@ -185,15 +185,18 @@ class _Look:
     def __init__(self, auditing: _Auditing, probe: Probe, part: str) -> None:
         self.auditing, self.probe = auditing, probe
         self.rows = auditing.rows(probe.unit)
-        is_spoof = [attack is not None for attack in self.rows.attack]
-        meant = [attack is None or part in (ALL, attack) for attack in self.rows.attack]
         self.part = part
-        self.is_spoof = np.array(is_spoof, np.bool_)
-        self.judged = self.rows.is_judged & np.array(meant, np.bool_)
+        meant, self.is_spoof = self._classes(self.rows)
+        self.judged = self.rows.is_judged & meant
         self.weight = np.where(self.judged, seconds(self.rows), 0.0)
         self.features = np.column_stack([self.rows.features[name] for name in probe.statistics] or [self.weight])
         scored = self._by_speaker if probe.name == SPEAKER else self._by_model
         self.scores = scored() if self._has_both(self.judged) else np.zeros(len(self.judged))
+
+    def _classes(self, rows: ProbeRows) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Which rows are bona fide or of the attack in question, and which are spoof."""
+        meant = [attack is None or self.part in (ALL, attack) for attack in rows.attack]
+        return np.array(meant, np.bool_), np.array([attack is not None for attack in rows.attack], np.bool_)
 
     def _has_both(self, rows: npt.NDArray[np.bool_]) -> bool:
         return bool((rows & self.is_spoof).any() and (rows & ~self.is_spoof).any())
@@ -248,8 +251,12 @@ class _Look:
             own, offsets = _of_utterances(rows, kept)
         labels = np.where(judged, np.where(spoof, SPOOF, BONA_FIDE), NONSPEECH)[own].astype(np.int8)
         references = References.from_columns(names, durations, offsets, rows.start[own], rows.end[own], labels=labels)
-        clusters = None if auditing.clusters is None else {name: auditing.clusters[name] for name in names}
         rules: dict[str, Any] = {"nonspeech": "ignore", "gaps": "ignore", "eer_rule": "interpolated"}
+        if auditing.clusters is None:
+            return interval(references, scores, clusters_are=auditing.clusters_are, **rules)
+        clusters = {name: auditing.clusters[name] for name in names}
+        if len(set(clusters.values())) == 1:  # one speaker says nothing of others
+            return replace(interval(references, scores, **rules), low=nan, high=nan)
         return interval(references, scores, clusters=clusters, clusters_are=auditing.clusters_are, **rules)
 
     def _least_error(self, judged: npt.NDArray[np.bool_]) -> float:
@@ -264,8 +271,7 @@ class _Look:
     def _runs_of(self, kept: Int64) -> tuple[ProbeRows, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """The runs that frames lie in, which of them are judged, and which are spoof."""
         rows = self.auditing.rows(RUN)
-        meant = np.array([attack is None or self.part in (ALL, attack) for attack in rows.attack], np.bool_)
-        spoof = np.array([attack is not None for attack in rows.attack], np.bool_)
+        meant, spoof = self._classes(rows)
         return rows, meant & np.isin(rows.utterance, kept), spoof
 
     def _words(self, judged: npt.NDArray[np.bool_]) -> str:

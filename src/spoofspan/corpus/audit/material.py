@@ -13,8 +13,9 @@ from spoofspan.base.times import SECOND
 from spoofspan.corpus.settings import SETS
 from spoofspan.corpus.source_folder import Recording, recordings_in
 from spoofspan.data.references import NONSPEECH, SPOOF, durations_of
-from spoofspan.formats.datasets.partialspoof_dataset import read_dataset
+from spoofspan.formats.datasets.partialspoof_dataset import read_dataset, sound_folder
 from spoofspan.formats.sound import RATE, SUFFIXES, Sound
+from spoofspan.formats.text.rows import written_ranges
 
 ALL = "all"
 NO_NAME = "spoof"  # an attack without a name
@@ -63,7 +64,7 @@ def material_of(folder: Path, limit: int, source: str | None = None) -> AuditMat
     """At most ``limit`` utterances of each set, drawn at random, always the same ones."""
     if not folder.exists():
         raise UsageError(f"there is no {str(folder)!r}; give the folder of a corpus")
-    sounds = {subset: place for subset in SETS if (place := _sounds(folder, subset)) is not None}
+    sounds = {subset: place for subset in SETS if (place := sound_folder(folder, subset)) is not None}
     if sounds:
         found = [list(_of_set(folder, subset, place, source)) for subset, place in sounds.items()]
     else:
@@ -86,36 +87,23 @@ def _some(utterances: list[Utterance], limit: int) -> list[Utterance]:
     return [utterances[row] for row in sorted(rows.tolist())]
 
 
-def _sounds(folder: Path, subset: str) -> Path | None:
-    places = (top / subset / "con_wav" for top in (folder / "database", folder))
-    return next((place for place in places if place.is_dir()), None)
-
-
 def _of_set(folder: Path, subset: str, sounds: Path, source: str | None) -> Iterator[Utterance]:
     dataset = read_dataset(f"partialspoof:{folder}:{subset}", source=source)
     references = dataset.references
     speakers = dataset.by_utterance("speaker") if dataset.protocol is not None else {}
     attacks = dataset.by_utterance("attack") if dataset.protocol is not None else {}
     durations = durations_of(references, references.utterances).tolist()
-    for i, name in enumerate(references.utterances):
-        rows = range(int(references.offsets[i]), int(references.offsets[i + 1]))
+    for (name, ranges), duration in zip(written_ranges(references), durations, strict=True):
         kind = attacks.get(name) or NO_NAME
         runs = (
-            Run(int(references.starts[row]), int(references.ends[row]), _attack(references, row, kind))
-            for row in rows
-            if references.labels[row] != NONSPEECH
+            Run(one.start, one.end, None if one.label != SPOOF else one.kind or kind)
+            for one in ranges
+            if one.label != NONSPEECH
         )
         path = next((one for suffix in SUFFIXES if (one := sounds / f"{name}{suffix}").is_file()), None)
         if path is None:
             raise DataError(f"utterance {name!r}: there is no {sounds / name}.wav; audit a corpus that is complete")
-        yield Utterance(name, path, speakers.get(name), subset, durations[i], tuple(_joined(runs)))
-
-
-def _attack(references: object, row: int, otherwise: str) -> str | None:
-    if references.labels[row] != SPOOF:  # type: ignore[attr-defined]
-        return None
-    code = -1 if references.kinds is None else int(references.kinds[row])  # type: ignore[attr-defined]
-    return otherwise if code < 0 else str(references.kind_names[code])  # type: ignore[attr-defined]
+        yield Utterance(name, path, speakers.get(name), subset, duration, _joined(runs))
 
 
 def _of_recordings(recordings: Iterable[Recording]) -> Iterator[Utterance]:
@@ -126,15 +114,12 @@ def _of_recordings(recordings: Iterable[Recording]) -> Iterator[Utterance]:
         yield Utterance(one.name, one.path, one.speaker, one.subset or ALL, duration, (run,))
 
 
-def _joined(runs: Iterable[Run]) -> Iterator[Run]:
+def _joined(runs: Iterable[Run]) -> tuple[Run, ...]:
     """Runs that touch and are of one class and attack, as one."""
-    last: Run | None = None
+    joined: list[Run] = []
     for run in runs:
-        if last is not None and (last.end, last.attack) == (run.start, run.attack):
-            last = Run(last.start, run.end, run.attack)
-            continue
-        if last is not None:
-            yield last
-        last = run
-    if last is not None:
-        yield last
+        if joined and (joined[-1].end, joined[-1].attack) == (run.start, run.attack):
+            joined[-1] = Run(joined[-1].start, run.end, run.attack)
+        else:
+            joined.append(run)
+    return tuple(joined)

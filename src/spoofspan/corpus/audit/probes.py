@@ -23,7 +23,6 @@ from spoofspan.corpus.audit.statistics import (
     TICK,
     UTTERANCE_STATISTICS,
     MeasuredSound,
-    columns,
 )
 
 FRAME, RUN, UTTERANCE = "frame", "run", "utterance"
@@ -161,7 +160,7 @@ def _runs(utterances: Sequence[Utterance], measured: Sequence[MeasuredSound]) ->
     runs = [run for one in utterances for run in one.runs]
     judged = np.array([one.is_mixed or not mixed for one in utterances], np.bool_)[owner]
     table = np.concatenate([one.runs for one in measured])
-    features = dict(columns(RUN_STATISTICS, RUN_STATISTICS, table))
+    features = dict(zip(RUN_STATISTICS, table.T, strict=True))
     return ProbeRows(
         owner,
         np.array([run.start for run in runs], np.int64),
@@ -177,7 +176,7 @@ def _wholes(utterances: Sequence[Utterance], measured: Sequence[MeasuredSound]) 
     owner = np.arange(len(utterances))
     attacks = tuple("+".join(one.attacks) or None for one in utterances)
     end = np.array([one.duration for one in utterances], np.int64)
-    features = columns(UTTERANCE_STATISTICS, UTTERANCE_STATISTICS, table)
+    features = dict(zip(UTTERANCE_STATISTICS, table.T, strict=True))
     return ProbeRows(owner, np.zeros(len(owner), np.int64), end, attacks, end > 0, features)
 
 

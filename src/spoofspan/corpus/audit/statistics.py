@@ -6,7 +6,7 @@ band, the softest tenth of it, silence at its ends, length. Of every utterance: 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -137,8 +137,3 @@ class _Look:
             np.nan if at_end else trail,
             float(np.log((own.end - own.start) / SECOND)),
         ]
-
-
-def columns(names: Sequence[str], wanted: Sequence[str], table: Float64) -> Mapping[str, Float64]:
-    """Some columns of a table by their names."""
-    return {name: table[:, names.index(name)] for name in wanted}

@@ -4,12 +4,9 @@
 
     figure_data.py            data of figures of systems: ``det_data`` and others             <- read this first
     system_figures.py         their drawings: ``draw_det`` and others
-    calibration_data.py       data of figures of calibration: ``reliability_data`` and others
-    calibration_figures.py    their drawings: ``draw_reliability`` and others
     utterance_data.py         data of figures of one utterance: ``timeline_data`` and others
     utterance_figures.py      their drawings: ``draw_timeline`` and others
-    heatmap.py                a resolution table as a heat map
-    crossed_figure.py         a crossed breakdown as a heat map
+    heatmap.py                a resolution table, or a crossed breakdown, as a heat map
     style.py                  what all figures share: style, widths, files
     line_simplification.py    curves thinned to what can be seen
 
@@ -23,13 +20,13 @@ from spoofspan.base.lazy import lazy_names
 __getattr__, __dir__ = lazy_names(
     "spoofspan.report.figures",
     {
-        "figure_data": "boundary_data det_data resolution_data score_data system_curve threshold_data plain",
-        "calibration_data": "pav_data reliability_data tippett_data",
-        "calibration_figures": "draw_pav draw_reliability draw_tippett",
+        "figure_data": "boundary_data det_data pav_data plain reliability_data resolution_data score_data "
+        "system_curve threshold_data tippett_data",
         "utterance_data": "measurement_data points_data resampling_data timeline_data",
-        "system_figures": "draw_boundary draw_det draw_resolution draw_roc draw_scores draw_threshold",
+        "system_figures": "draw_boundary draw_det draw_pav draw_reliability draw_resolution draw_roc draw_scores "
+        "draw_threshold draw_tippett",
         "utterance_figures": "draw_measurement draw_resampling draw_timeline",
-        "heatmap": "draw_heatmap heatmap_data",
+        "heatmap": "draw_crossed draw_heatmap heatmap_data",
         "style": "save",
     },
 )

@@ -7,23 +7,38 @@ stays small. Times are seconds, rates between 0 and 1, thresholds and scores on 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.base.errors import UsageError
+from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64
 from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
-from spoofspan.evaluation.breakdown import DISTANCES, by_boundary
-from spoofspan.evaluation.evaluate import overlay, point_eer, point_mass, range_eer
+from spoofspan.data.sides import check_sides
+from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.evaluation.breakdown import DISTANCES, MeasuredCorpus
+from spoofspan.evaluation.corpus import CorpusInMemory, corpus_of
 from spoofspan.evaluation.measurement import Measurement
+from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.resolution_table import ResolutionTable
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.score_runs import mirrored
-from spoofspan.measures.curve import ThinCurve, thin_curve
+from spoofspan.measures.costs import (
+    EVEN,
+    ScoredAmounts,
+    cllr,
+    min_cllr,
+    pool_adjacent_violators,
+    stated_ratios,
+)
+from spoofspan.measures.curve import ErrorCurve, ThinCurve, error_curve_of, thin_curve
+from spoofspan.measures.measure import Measure
+from spoofspan.measures.measure_settings import ScoresAre
+from spoofspan.measures.reliability import Reliability, reliability
 from spoofspan.report.figures.line_simplification import (
     SHARE_OF_PICKING,
     STEP,
@@ -37,9 +52,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from spoofspan.data.rules import RuleArguments
+    from spoofspan.evaluation.utterances import Truth
     from spoofspan.uncertainty import Interval
 
-BINS = 50
+BINS, CALIBRATION_BINS = 50, 10
 # Scores are shown from the quantile below to the one above, of either class; what lies outside is counted.
 TAIL = 0.001
 
@@ -87,8 +103,8 @@ class SystemCurve:
 
 
 def system_curve(
-    references: References,
-    scores: Scores,
+    references: Truth,
+    scores: Scores | UtteranceScores,
     name: str = "",
     *,
     resolution: float | None = None,
@@ -97,12 +113,13 @@ def system_curve(
     eer_rule: str | None = None,
     **rules: Unpack[RuleArguments],
 ) -> SystemCurve:
-    """Measure a system at every threshold, in durations or in points.
+    """Measure a system at every threshold, in durations, in points or in whole utterances.
 
     Parameters
     ----------
     references, scores
-        Reference labels and system scores.
+        Reference labels and system scores. Scores of whole utterances may have a protocol, or a label by utterance,
+        instead of references.
     name : str
         What the system is called in figures.
     resolution : float, optional
@@ -125,15 +142,20 @@ def system_curve(
     0.25
 
     """
-    if resolution is None:
-        mass = overlay(references, scores, convention=convention, **rules)
-        eer = range_eer(references, scores, convention=convention, eer_rule=eer_rule, **rules)
+    if isinstance(scores, UtteranceScores):
+        if resolution is not None:
+            raise UsageError("resolution= is the length of points in time, and scores of whole utterances have none")
+        measure = Measure("utterance-eer")
     else:
-        mass = point_mass(references, scores, resolution, convention=convention, **rules)
-        eer = point_eer(references, scores, resolution, convention=convention, eer_rule=eer_rule, **rules)
+        check_sides(references, scores)
+        measure = Measure("range-eer") if resolution is None else Measure("point-eer", resolution)
+    corpus = corpus_of(references, scores)
+    (lay,) = corpus.lay([corpus.plan(measure, EvaluationOptions(convention, eer_rule, rules=rules))])
+    planned = lay()
+    eer = planned.cautioned()
     if interval is not None and interval.measure != eer.measure:
         raise UsageError(f"the interval is one of {interval.measure}, the curve one of {eer.measure}")
-    return SystemCurve(name, mass, eer, interval)
+    return SystemCurve(name, planned.mass, eer, interval)
 
 
 # ---------------------------------------------------------------- DET
@@ -262,7 +284,7 @@ def _step_line(thresholds: Float64, rates: Float64) -> FigureLine:
 
 @dataclass(frozen=True, eq=False)
 class ScoreData:
-    """How the time (or the points) of each class is spread over the scores."""
+    """How the time (or the points, or the utterances) of each class is spread over the scores."""
 
     name: str
     edges: Float64  # of the bins
@@ -276,7 +298,7 @@ class ScoreData:
 
 
 def score_data(system: SystemCurve, bins: int = BINS) -> ScoreData:
-    """How the scores of both classes are spread, weighted by duration.
+    """How the scores of both classes are spread: weighted by duration, or counted by points or utterances.
 
     Parameters
     ----------
@@ -322,23 +344,25 @@ def _span(curve: ThinCurve) -> tuple[float, float]:
     """From where to where nearly all scores of both classes lie; never empty."""
     tail = TAIL - SHARE_OF_PICKING * TOLERANCE  # the scores between two picked points may lie outside as well
     classes = [np.diff(called).astype(np.float64) for called in (curve.called_bona_fide, curve.called_spoof)]
-    ends = ends_of_classes(curve.thresholds[:-1], classes, tail)
-    if not ends:
-        return -0.5, 0.5
-    low, high = min(ends), max(ends)
-    return (low, high) if low < high else (low - 0.5, high + 0.5)
+    return _span_of(curve.thresholds[:-1], classes, tail, room=0.5)
 
 
-def ends_of_classes(values: Float64, classes: Iterable[Float64], tail: float = TAIL) -> list[float]:
-    """The quantiles ``tail`` and ``1 - tail`` of the finite values, for each class that has some amount of them."""
+def _span_of(
+    values: Float64, classes: Iterable[Float64], tail: float = TAIL, *, include: Sequence[float] = (), room: float
+) -> tuple[float, float]:
+    """The quantiles ``tail`` and ``1 - tail`` of the finite values, over each class that has some amount of them.
+
+    What to ``include`` lies within; where there is nothing else, ``room`` is left on either side.
+    """
     finite = np.isfinite(values)
-    ends: list[float] = []
+    ends = list(include)
     for amounts in classes:
         reached = np.cumsum(amounts[finite])
         if reached.size and reached[-1]:
             places = np.searchsorted(reached, np.array([tail, 1 - tail]) * reached[-1])
             ends += values[finite][np.minimum(places, reached.size - 1)].tolist()
-    return ends
+    low, high = min(ends, default=0.0), max(ends, default=0.0)
+    return (low, high) if low < high else (low - room, high + room)
 
 
 # ---------------------------------------------------------------- EER over resolution
@@ -431,16 +455,191 @@ def boundary_data(
     [1.0]
 
     """
-    arguments: dict[str, Any] = {"convention": convention, "eer_rule": eer_rule, **rules}
-    found = by_boundary(references, scores, distances=distances, **arguments)
-    eer = range_eer(references, scores, **arguments)
-    whole = (eer.point.bona_fide + eer.point.spoof) / 1e9
-    groups = found.groups
+    check_sides(references, scores)
+    whole = MeasuredCorpus(
+        CorpusInMemory(references, scores), "range-eer", EvaluationOptions(convention, eer_rule, rules=rules)
+    )
+    groups, eer = whole.by_boundary(distances).groups, whole.measured
+    lasting = (eer.point.bona_fide + eer.point.spoof) / 1e9
     return BoundaryData(
         name,
         np.array(distances, np.float64),
         np.array([group.share_of_error for group in groups]),
-        np.array([(group.bona_fide_seconds + group.spoof_seconds) / whole for group in groups]),
+        np.array([(group.bona_fide_seconds + group.spoof_seconds) / lasting for group in groups]),
         np.array([np.nan if group.measurement is None else group.measurement.value for group in groups]),
         eer.value,
     )
+
+
+# ---------------------------------------------------------------- calibration
+#
+# All three figures take scores at their word (``scores_are``, as in :mod:`spoofspan.measures.costs`). Log-likelihood
+# ratios are natural, of bona fide to spoof, whatever the polarity of the scores.
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityData:
+    """The table of a reliability diagram."""
+
+    name: str
+    table: Reliability
+    error: float  # the expected calibration error
+    unit: str  # of what is counted: time, points, utterances
+
+
+def reliability_data(
+    system: SystemCurve, scores_are: ScoresAre, *, bins: int = CALIBRATION_BINS, prior: float = float(EVEN)
+) -> ReliabilityData:
+    """The stated probability of spoof against the share of spoof, in bins of equal width.
+
+    Parameters
+    ----------
+    system : SystemCurve
+        What :func:`system_curve` returned.
+    scores_are : str
+        ``"llr"`` or ``"probability"``.
+    bins : int
+        How many bins.
+    prior : float
+        The share of spoof that is meant; the classes are weighted to it.
+
+    Returns
+    -------
+    ReliabilityData
+        For :func:`.system_figures.draw_reliability`.
+
+    Examples
+    --------
+    >>> from spoofspan.demo import load
+    >>> from spoofspan.report.figures import system_curve
+    >>> corpus = load()
+    >>> found = reliability_data(system_curve(corpus.references, corpus.systems[0.02]), "llr")
+    >>> len(found.table.bins), f"{found.error:.3f}"
+    (6, '0.343')
+
+    """
+    found = reliability(error_curve_of(system.mass), scores_are, bins=bins, prior=prior)
+    return ReliabilityData(system.name, found, found.error, system.unit)
+
+
+@dataclass(frozen=True, eq=False)
+class PavData:
+    """The best increasing map of the scores: from stated to calibrated log-likelihood ratios, a step for each group.
+
+    The calibrated ratio of the first group is -inf where it holds no bona fide, of the last inf where it holds no
+    spoof. ``cllr`` is inf where a certain score is wrong.
+    """
+
+    name: str
+    starts: Float64  # the lowest and the highest stated ratio of each group
+    ends: Float64
+    calibrated: Float64
+    cllr: float
+    min_cllr: float
+    span: tuple[float, float]  # where nearly all stated ratios lie
+
+    @property
+    def loss(self) -> float:
+        """What calibration would gain: Cllr - minCllr, in bits."""
+        return max(self.cllr - self.min_cllr, 0.0)
+
+
+def pav_data(system: SystemCurve, scores_are: ScoresAre, *, prior: float = float(EVEN)) -> PavData:
+    """Stated log-likelihood ratios against those after pooling adjacent violators.
+
+    Parameters
+    ----------
+    system : SystemCurve
+        As of :func:`reliability_data`.
+    scores_are : str
+        ``"llr"`` or ``"probability"``.
+    prior : float
+        The share of spoof that probabilities are meant for.
+
+    Returns
+    -------
+    PavData
+        For :func:`.system_figures.draw_pav`.
+
+    """
+    curve = error_curve_of(system.mass)
+    amounts = ScoredAmounts.of(curve)
+    ratios = stated_ratios(amounts, curve, scores_are, prior)
+    bona_fide, spoof = pool_adjacent_violators(amounts.bona_fide, amounts.spoof)
+    # every score has some amount, so sums tell which scores a group holds
+    last = np.searchsorted(np.cumsum(amounts.bona_fide + amounts.spoof), np.cumsum(bona_fide + spoof))
+    last = np.minimum(last, ratios.size - 1)
+    with np.errstate(divide="ignore"):
+        calibrated = np.log(bona_fide / bona_fide.sum()) - np.log(spoof / spoof.sum())
+    return PavData(
+        system.name,
+        ratios[np.concatenate(([0], last[:-1] + 1))],
+        ratios[last],
+        calibrated,
+        _cllr(curve, scores_are, prior),
+        min_cllr(curve),
+        _span_of_ratios(ratios, amounts),
+    )
+
+
+def _cllr(curve: ErrorCurve, scores_are: ScoresAre, prior: float) -> float:
+    try:
+        return cllr(curve, scores_are, prior=prior)
+    except UndefinedMeasureError:  # a certain score is wrong
+        return math.inf
+
+
+def _span_of_ratios(ratios: Float64, amounts: ScoredAmounts) -> tuple[float, float]:
+    """From where to where nearly all finite ratios of both classes lie, 0 included; never empty."""
+    return _span_of(ratios, (amounts.bona_fide, amounts.spoof), include=(0.0,), room=1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class TippettData:
+    """How much of each class has at least a given log-likelihood ratio; outside of its ends a line goes on flat."""
+
+    name: str
+    bona_fide: FigureLine
+    spoof: FigureLine
+    misleading_bona_fide: float  # share of bona fide whose ratio speaks for spoof
+    misleading_spoof: float  # share of spoof whose ratio speaks for bona fide
+    unit: str
+    span: tuple[float, float]
+
+
+def tippett_data(system: SystemCurve, scores_are: ScoresAre, *, prior: float = float(EVEN)) -> TippettData:
+    """The share of each class whose log-likelihood ratio is at least x, over x.
+
+    Parameters
+    ----------
+    system, scores_are, prior
+        As of :func:`pav_data`.
+
+    Returns
+    -------
+    TippettData
+        For :func:`.system_figures.draw_tippett`.
+
+    """
+    curve = error_curve_of(system.mass)
+    amounts = ScoredAmounts.of(curve)
+    ratios = stated_ratios(amounts, curve, scores_are, prior)
+    return TippettData(
+        system.name,
+        _at_least(ratios, amounts.bona_fide),
+        _at_least(ratios, amounts.spoof),
+        float(amounts.bona_fide[ratios < 0].sum() / amounts.bona_fide.sum()),
+        float(amounts.spoof[ratios > 0].sum() / amounts.spoof.sum()),
+        system.unit,
+        _span_of_ratios(ratios, amounts),
+    )
+
+
+def _at_least(ratios: Float64, amounts: Float64) -> FigureLine:
+    """The share with at least a ratio: it falls behind each ratio by the amount under it."""
+    below = np.concatenate(([0.0], np.cumsum(amounts))) / amounts.sum()
+    finite = np.isfinite(ratios)
+    steps = np.stack((1 - below[:-1], 1 - below[1:]), axis=1)[finite].reshape(-1)
+    x = np.repeat(ratios[finite], 2)
+    kept = thin_function(x, steps) if x.size else np.arange(0)
+    return FigureLine(x[kept], steps[kept])

@@ -1,16 +1,19 @@
-"""The resolution table as a heat map: rows are systems, columns measures; panels are sets."""
+"""Heat maps: a resolution table (rows are systems, columns measures, panels sets), and a crossed breakdown."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64
+from spoofspan.evaluation.crossed import CrossedBreakdown
 from spoofspan.evaluation.resolution_table import ResolutionTable
+from spoofspan.measures.measure import in_percent, number_text
 from spoofspan.report.figures.style import in_mm, is_wide, new_figure, styled
+from spoofspan.report.palette import contrast, heat_ends
 from spoofspan.report.resolutions import check_alike, percent, row_heads, set_title, spaced
 
 if TYPE_CHECKING:
@@ -20,11 +23,69 @@ if TYPE_CHECKING:
     from matplotlib.patches import Patch
 
 COLOURS = "cividis"  # rises evenly in lightness for every colour vision, and in grey
-SMALLEST = 4.0  # points, of the numbers
-LIGHT = 0.42  # luminance from which on black is read better than white
+NOTHING = "#EEEEEE"  # cells without a value
+INKS = {"black": (0.0, 0.0, 0.0), "white": (1.0, 1.0, 1.0)}
+LARGEST, SMALLEST = 6.0, 4.0  # points, of the numbers
 GAP = 0.25  # between the range EER and the points, in cells
 HATCHED: dict[str, Any] = {"fill": False, "hatch": "//////", "edgecolor": "#FFFFFF66", "linewidth": 0}
 FRAMED: dict[str, Any] = {"fill": False, "edgecolor": "white", "linewidth": 1.4}
+
+
+class _Cells:
+    """Cells that are shaded by their values, and the numbers on them."""
+
+    def __init__(self, values: Float64) -> None:
+        from matplotlib import colormaps
+        from matplotlib.colors import Normalize
+
+        self._map = colormaps[COLOURS].with_extremes(bad=NOTHING)
+        known = values[~np.isnan(values)].tolist()
+        self._scale = Normalize(*heat_ends(known), clip=True)
+        beyond = (min(known, default=np.inf) < self._scale.vmin, max(known, default=-np.inf) > self._scale.vmax)
+        self.extend = {(False, False): "neither", (True, False): "min", (False, True): "max"}.get(beyond, "both")
+
+    def shade(self, axes: Axes, values: Float64, left: float = -0.5) -> AxesImage:
+        """Draw cells from an edge on to the right."""
+        rows, columns = values.shape
+        edges = (left, left + columns, rows - 0.5, -0.5)
+        masked = np.ma.masked_invalid(values)
+        return axes.imshow(masked, extent=edges, cmap=self._map, norm=self._scale, aspect="auto")
+
+    def write(
+        self,
+        axes: Axes,
+        values: Float64,
+        text: Callable[[float], str],
+        size: float,
+        gap: float = 0.0,
+        hatched: Any = (),
+    ) -> None:
+        """Write the numbers, unless they would be too small to read; a ``gap`` is left after the first column."""
+        for (row, column), value in np.ndenumerate(values):
+            if size < SMALLEST or np.isnan(value):
+                continue
+            face = self._map(self._scale(value))
+            ink = max(INKS, key=lambda one: contrast(INKS[one], face[:3]))
+            behind = {"facecolor": face, "edgecolor": "none", "pad": 0.6} if (row, column) in hatched else None
+            how: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size, "color": ink, "bbox": behind}
+            axes.text(column + (gap if column else 0.0), row, text(value), **how)
+
+
+def _bare(axes: Axes) -> None:
+    """Without ticks and a frame."""
+    axes.tick_params(length=0)
+    for side in axes.spines.values():
+        side.set_visible(False)
+
+
+def _bar(figure: Figure, cells: _Cells, image: AxesImage, panels: list[Axes], label: str) -> Any:
+    bar = figure.colorbar(image, ax=panels, pad=0.02, fraction=0.05, aspect=18, extend=cells.extend)
+    bar.set_label(label)
+    bar.outline.set_visible(False)
+    return bar
+
+
+# ---------------------------------------------------------------- a resolution table
 
 
 def heatmap_data(table: ResolutionTable) -> Float64:
@@ -50,98 +111,57 @@ def draw_heatmap(
     """
     check_alike(tables)
     if any(row.ranges is None for table in tables.values() for row in table.rows):
-        raise UsageError("a heat map shows EERs, and proposals have none; give scores")
+        raise UsageError(
+            "a heat map shows EERs by resolution, which proposals and scores of whole utterances have not; leave it out"
+        )
     chosen = ("column" if len(tables) == 1 else "page") if width is None else width
     first = next(iter(tables.values()))
     figure = new_figure(chosen, 29 + 6.5 * len(first.rows) + (4 if any(tables) else 0))
     panels = figure.subplots(1, len(tables), squeeze=False, sharey=True)[0]
     values = {name: heatmap_data(table) for name, table in tables.items()}
-    shades = _Shades(max(float(one.max()) for one in values.values()))
-    image = None
+    cells = _Cells(np.concatenate([one.ravel() for one in values.values()]))
+    room = (in_mm(chosen) / len(tables) - 30) / (1 + len(first.resolutions) + GAP)  # mm for a cell
     for axes, (name, table) in zip(panels, tables.items(), strict=True):
-        image = shades.draw(axes, values[name])
+        image = cells.shade(axes, values[name][:, :1])
+        if table.resolutions:
+            cells.shade(axes, values[name][:, 1:], 0.5 + GAP)
+        axes.set_xlim(-0.5, 0.5 + len(table.resolutions) + (GAP if table.resolutions else 0.0))
         _label(axes, name, table)
-        _numbers(axes, values[name], shades, decimals, in_mm(chosen) / len(tables))
-        _marks(axes, table)
+        size = min(LARGEST, room / ((3 + decimals) * 0.26))
+        cells.write(axes, values[name], lambda one: percent(one / 100, decimals), size, GAP, _marks(axes, table))
     title, *names = (head[0] for head in row_heads(first))
     panels[0].set_yticks(range(len(names)), names)
     panels[0].set_ylabel(title)
-    bar = figure.colorbar(image, ax=list(panels), pad=0.02, fraction=0.05, aspect=18)
-    bar.set_label("EER (%)")
-    bar.outline.set_visible(False)
+    _bar(figure, cells, image, list(panels), "EER (%)")
     if keys := _keys(first):
         figure.legend(handles=keys, loc="outside lower center", ncols=2 if is_wide(chosen) else 1, handlelength=1.4)
     return figure
 
 
-def _place(column: int) -> float:
-    """Where a column stands: the range EER apart from the points."""
-    return column + GAP if column else 0.0
-
-
-class _Shades:
-    """The colours of EERs between 0 and the highest."""
-
-    def __init__(self, top: float) -> None:
-        from matplotlib import colormaps
-
-        self._top = top or 1.0
-        self._map = colormaps[COLOURS]
-
-    def draw(self, axes: Axes, values: Float64) -> AxesImage:
-        rows, columns = values.shape
-        edges = -0.5, 0.5, 0.5 + GAP, columns - 0.5 + GAP
-        how = {"cmap": self._map, "vmin": 0, "vmax": self._top, "aspect": "auto"}
-        image = axes.imshow(values[:, :1], extent=(*edges[:2], rows - 0.5, -0.5), **how)
-        if columns > 1:
-            axes.imshow(values[:, 1:], extent=(*edges[2:], rows - 0.5, -0.5), **how)
-        axes.set_xlim(-0.5, edges[3] if columns > 1 else 0.5)
-        return image
-
-    def ink(self, value: float) -> str:
-        """The colour of a number on its cell."""
-        return ink_on(self._map(value / self._top))
-
-
-def ink_on(colour: tuple[float, float, float, float]) -> str:
-    """Black on what is light, white on what is dark."""
-    red, green, blue, _ = colour
-    return "black" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > LIGHT else "white"
-
-
 def _label(axes: Axes, name: str, table: ResolutionTable) -> None:
     columns = ["range", *(spaced(one).removesuffix(" ms") for one in table.resolutions)]
-    axes.set_xticks([_place(i) for i in range(len(columns))], columns)
+    axes.set_xticks([0.0, *(column + GAP for column in range(1, len(columns)))], columns)
     if table.resolutions:
         axes.set_xlabel("point EER at a resolution of ... ms")
-    axes.tick_params(length=0)
-    for side in axes.spines.values():
-        side.set_visible(False)
+    _bare(axes)
     if name:
         axes.set_title(set_title(name))
 
 
-def _numbers(axes: Axes, values: Float64, shades: _Shades, decimals: int, width_mm: float) -> None:
-    """Write the numbers; they are smaller where cells are narrow, and left out where they would not be read."""
-    room = (width_mm - 30) / (values.shape[1] + GAP)  # mm for a cell
-    size = min(6.0, room / ((3 + decimals) * 0.26))
-    if size < SMALLEST:
-        return
-    for (row, column), value in np.ndenumerate(values):
-        text = percent(value / 100, decimals)
-        axes.text(_place(column), row, text, ha="center", va="center", fontsize=size, color=shades.ink(value))
-
-
-def _marks(axes: Axes, table: ResolutionTable) -> None:
+def _marks(axes: Axes, table: ResolutionTable) -> set[tuple[int, int]]:
+    """Frame own resolutions and hatch coarser ones; returns the hatched cells."""
     from matplotlib.patches import Rectangle
 
+    hatched = set()
     for i, row in enumerate(table.rows):
         for j, resolution in enumerate(table.resolutions, 1):
-            x, y = _place(j), i
+            x, y = j + GAP, i
             if row.is_coarser(resolution):
                 axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, **HATCHED))
+                hatched.add((i, j))
             if row.is_native(resolution):
                 axes.add_patch(Rectangle((x - 0.44, y - 0.42), 0.88, 0.84, **FRAMED))
+    return hatched
 
 
 def _keys(table: ResolutionTable) -> list[Patch]:
@@ -156,3 +176,38 @@ def _keys(table: ResolutionTable) -> list[Patch]:
         coarser = "hatched: coarser than the hop, an easier task"
         keys.append(Patch(facecolor="#555C6C", edgecolor="white", hatch="//////", linewidth=0, label=coarser))
     return keys
+
+
+# ---------------------------------------------------------------- a crossed breakdown
+
+
+@styled
+def draw_crossed(crossed: CrossedBreakdown, *, width: str | float = "page") -> Figure:
+    """A crossed breakdown as a heat map, attacks by codecs, say; cells without a value are grey.
+
+    Parameters
+    ----------
+    crossed : CrossedBreakdown
+        By two columns.
+    width : str or float
+        As of :func:`.system_figures.draw_det`.
+
+    """
+    values = np.array(crossed.values())
+    figure = new_figure(width, 30 + 5.0 * len(crossed.rows))
+    axes = figure.subplots()
+    cells = _Cells(values)
+    image = cells.shade(axes, values)
+    axes.set_xticks(range(len(crossed.columns)), crossed.columns, rotation=45, ha="right")
+    axes.set_yticks(range(len(crossed.rows)), crossed.rows)
+    axes.set(xlabel=crossed.by[1], ylabel=crossed.by[0])
+    _bare(axes)
+    # what is pooled stands apart
+    axes.axhline(0.5, color="white", linewidth=2)
+    axes.axvline(0.5, color="white", linewidth=2)
+    size = min(LARGEST, (in_mm(width) - 30) / len(crossed.columns) / 1.3)
+    cells.write(axes, values, lambda one: number_text(crossed.measure, float(one)), size)
+    bar = _bar(figure, cells, image, [axes], f"{crossed.measure}{' (%)' if in_percent(crossed.measure) else ''}")
+    if in_percent(crossed.measure):
+        bar.ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}")
+    return figure

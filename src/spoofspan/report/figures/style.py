@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache, wraps
 from itertools import cycle
 from pathlib import Path
@@ -155,6 +156,34 @@ def system_looks() -> Iterator[dict[str, Any]]:
         # after six systems the pairs are shifted against each other
         shifted = SYSTEM_LINES[(number + number // len(SYSTEM_COLOURS)) % len(SYSTEM_LINES)]
         yield {"color": colour, "linestyle": shifted if number >= len(SYSTEM_COLOURS) else line}
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Panels side by side and one below the other: those in use, and those at the left and at the bottom."""
+
+    figure: Figure
+    used: list[Axes]
+    left: list[Axes]
+    lowest: list[Axes]
+
+
+def panels(count: int, width: str | float, across: int, height: float, *, alike: bool = False) -> Panels:
+    """A figure of so many panels, ``across`` of them in a row; ``alike``: with the same axes."""
+    figure = new_figure(width, height)
+    grid = figure.subplots(rows_of(count, across), across, squeeze=False, sharex=alike, sharey=alike)
+    every = grid.ravel()
+    for axes in every[count:]:
+        axes.set_visible(False)
+    lowest = [every[max(range(column, count, across))] for column in range(across)]
+    for axes in lowest if alike else ():
+        axes.tick_params(labelbottom=True)
+    return Panels(figure, list(every[:count]), list(grid[:, 0]), lowest)
+
+
+def rows_of(count: int, across: int) -> int:
+    """How many rows so many panels take."""
+    return -(-count // across)
 
 
 def refuse_no_system(systems: Sequence[object]) -> None:

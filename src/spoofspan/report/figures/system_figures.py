@@ -1,29 +1,41 @@
-"""Figures of systems: DET, rates over the threshold, scores by class, EER over resolution, error near boundaries.
+"""Figures of systems: curves, scores by class, EER over resolution, error near boundaries, calibration.
 
 Each takes the data of :mod:`.figure_data`, of one system or several, and returns a matplotlib Figure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.report.figures.figure_data import BoundaryData, DetData, ResolutionData, ScoreData, ThresholdData
+from spoofspan.measures.measure import plain_text
+from spoofspan.report.figures.figure_data import (
+    BoundaryData,
+    DetData,
+    PavData,
+    ReliabilityData,
+    ResolutionData,
+    ScoreData,
+    ThresholdData,
+    TippettData,
+)
 from spoofspan.report.figures.line_simplification import deviates, rates_of
 from spoofspan.report.figures.style import (
     BLACK,
     BLUE,
     GREY,
     VERMILION,
+    Panels,
     in_mm,
     is_wide,
     legend_above,
     light_grid,
     new_figure,
+    panels,
     refuse_no_system,
+    rows_of,
     styled,
     system_looks,
 )
@@ -34,42 +46,44 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DET_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99)
+# Beyond these, calibrated ratios rest on little: the map is steep there, and says less the further out it goes.
+FURTHEST_RATIO = 12.0
 MOST_OF_A_DET = 0.001  # rates under this are rarely worth paper
 FEW = 6  # systems whose legend stands above a figure
 NARROWEST, TALLEST = 32.0, 225.0  # mm: of a panel, and of a figure on a page
 
 
-@dataclass(frozen=True)
-class _Grid:
-    """Panels side by side and one below the other: those in use, and those at the left and at the bottom."""
-
-    figure: Figure
-    used: list[Any]
-    left: list[Any]
-    lowest: list[Any]
-
-
-def _panels(systems: Sequence[object], width: str | float, height: float) -> _Grid:
+def _panels(systems: Sequence[object], width: str | float, height: float) -> Panels:
     """A panel for each system, as few across as fit on a page."""
     refuse_no_system(systems)
     count = len(systems)
     most = max(int(in_mm(width) // NARROWEST), 1)
-    across = next((n for n in range(1, most) if _rows(count, n) * _height(n, height) <= TALLEST), most)
-    down = _rows(count, across)
-    figure = new_figure(width, 8 + _height(across, height) * down)
-    panels = figure.subplots(down, across, squeeze=False)
-    for axes in panels.ravel()[count:]:
-        axes.set_visible(False)
+    across = next((n for n in range(1, most) if rows_of(count, n) * _height(n, height) <= TALLEST), most)
+    grid = panels(count, width, across, 8 + _height(across, height) * rows_of(count, across))
     if across > 1:
-        for axes in panels.ravel():
+        for axes in grid.used:
             axes.tick_params(labelsize=5.5)
             axes.locator_params(axis="x", nbins=4)
-    lowest = [panels.ravel()[max(n for n in range(count) if n % across == column)] for column in range(across)]
-    return _Grid(figure, list(panels.ravel()[:count]), list(panels[:, 0]), lowest)
+    return grid
 
 
-def _rows(count: int, across: int) -> int:
-    return -(-count // across)
+def _panels_alike(systems: Sequence[Any], width: str | float, x_label: str, y_label: str) -> Panels:
+    """Panels with the same axes, each with the name of its system.
+
+    Lines of several systems would hide each other where all are near the diagonal.
+    """
+    refuse_no_system(systems)
+    count = len(systems)
+    across = min(count, (3 if count <= 12 else 5) if is_wide(width) else 2)
+    down = rows_of(count, across)
+    height = 75 if count == 1 else 12 + (min(46, 228 / down) if is_wide(width) else 46) * down
+    grid = panels(count, width, across, height, alike=True)
+    for axes, data in zip(grid.used, systems, strict=True):
+        axes.set_title(data.name, loc="left")
+        light_grid(axes)
+    grid.figure.supxlabel(x_label, fontsize=7)
+    grid.figure.supylabel(y_label, fontsize=7)
+    return grid
 
 
 def _height(across: int, alone: float) -> float:
@@ -94,22 +108,13 @@ def draw_det(systems: Sequence[DetData], *, width: str | float = "column") -> Fi
         To be changed further, or written with :func:`.style.save`.
 
     """
-    refuse_no_system(systems)
-    figure = new_figure(width, _square(systems, width))
-    axes = figure.subplots()
-    for data, look in zip(systems, system_looks(), strict=False):
-        axes.plot(data.false_positive_rates, data.false_negative_rates, label=_det_name(data), **look)
-        axes.plot([data.eer], [data.eer], "o", color=look["color"], zorder=4, **_dot(systems))
-        if data.low is not None and data.high is not None:
-            axes.plot([data.low, data.high], [data.low, data.high], color=look["color"], linewidth=4, alpha=0.35)
+    figure, axes = _curves(systems, width, lambda fpr, fnr: (fpr, fnr), intervals=True)
     low, high = _det_limits(systems)
     for name, label in (("x", "FPR (%): bona fide called spoof"), ("y", "FNR (%): spoof called bona fide")):
         _deviate_axis(axes, name, low, high)
         axes.set(**{f"{name}label": label})
     axes.plot([low, high], [low, high], color=GREY, linewidth=0.5, zorder=0)
     axes.set_aspect("equal")
-    light_grid(axes)
-    _name_systems(figure, systems, width)
     return figure
 
 
@@ -122,23 +127,37 @@ def draw_roc(systems: Sequence[DetData], *, width: str | float = "column") -> Fi
     systems : sequence of DetData
         What :func:`.figure_data.det_data` returned for each system.
     width : str or float
-        As of :func:`.system_figures.draw_det`.
+        As of :func:`draw_det`.
 
     """
-    refuse_no_system(systems)
-    figure = new_figure(width, _square(systems, width))
-    axes = figure.subplots()
-    for data, look in zip(systems, system_looks(), strict=False):
-        found = 100 * (1 - data.false_negative_rates)
-        axes.plot(100 * data.false_positive_rates, found, label=_det_name(data), **look)
-        axes.plot([100 * data.eer], [100 - 100 * data.eer], "o", color=look["color"], zorder=4, **_dot(systems))
+    figure, axes = _curves(systems, width, lambda fpr, fnr: (100 * fpr, 100 * (1 - fnr)))
     axes.plot([0, 100], [100, 0], color=GREY, linewidth=0.5, zorder=0)  # where both errors are equal
     axes.plot([0, 100], [0, 100], color=GREY, linewidth=0.5, linestyle=":", zorder=0)  # by chance
     axes.set(xlabel="FPR (%): bona fide called spoof", ylabel="recall (%): spoof called spoof")
     axes.set(xlim=(0, 100), ylim=(0, 100), aspect="equal")
+    return figure
+
+
+def _curves(
+    systems: Sequence[DetData],
+    width: str | float,
+    place: Callable[[Any, Any], tuple[Any, Any]],
+    *,
+    intervals: bool = False,
+) -> tuple[Figure, Axes]:
+    """A line for each system and a dot at its EER, where ``place`` puts FPR and FNR."""
+    refuse_no_system(systems)
+    figure = new_figure(width, _square(systems, width))
+    axes = figure.subplots()
+    for data, look in zip(systems, system_looks(), strict=False):
+        axes.plot(*place(data.false_positive_rates, data.false_negative_rates), label=_det_name(data), **look)
+        x, y = place(data.eer, data.eer)
+        axes.plot([x], [y], "o", color=look["color"], zorder=4, **_dot(systems))
+        if intervals and data.low is not None and data.high is not None:
+            axes.plot([data.low, data.high], [data.low, data.high], color=look["color"], linewidth=4, alpha=0.35)
     light_grid(axes)
     _name_systems(figure, systems, width)
-    return figure
+    return figure, axes
 
 
 def _dot(systems: Sequence[object]) -> dict[str, Any]:
@@ -150,7 +169,7 @@ def _square(systems: Sequence[object], width: str | float) -> float:
     """The height of a square figure with its legend, in mm."""
     if len(systems) <= FEW:
         return 110 if is_wide(width) else 80
-    return 100 if is_wide(width) else 70 + 2.6 * _rows(len(systems), 2)
+    return 100 if is_wide(width) else 70 + 2.6 * rows_of(len(systems), 2)
 
 
 def _name_systems(figure: Figure, systems: Sequence[object], width: str | float, **named: Any) -> None:
@@ -161,7 +180,7 @@ def _name_systems(figure: Figure, systems: Sequence[object], width: str | float,
         return
     small: dict[str, Any] = {"fontsize": 5.5 if count <= 30 else 4.8, "labelspacing": 0.3, "columnspacing": 1.0} | named
     if is_wide(width):
-        figure.legend(loc="outside right upper", ncols=_rows(count, 36), handlelength=3, **small)
+        figure.legend(loc="outside right upper", ncols=rows_of(count, 36), handlelength=3, **small)
     else:
         figure.legend(loc="outside lower center", ncols=2, handlelength=2.4, **small)
 
@@ -202,7 +221,7 @@ def draw_threshold(systems: Sequence[ThresholdData], *, width: str | float = "co
     systems : sequence of ThresholdData
         What :func:`.figure_data.threshold_data` returned for each system.
     width : str or float
-        As of :func:`.system_figures.draw_det`.
+        As of :func:`draw_det`.
 
     """
     grid = _panels(systems, width, 55)
@@ -245,7 +264,7 @@ def draw_scores(systems: Sequence[ScoreData], *, width: str | float = "column") 
     systems : sequence of ScoreData
         What :func:`.figure_data.score_data` returned for each system.
     width : str or float
-        As of :func:`.system_figures.draw_det`.
+        As of :func:`draw_det`.
 
     """
     grid = _panels(systems, width, 52)
@@ -279,15 +298,13 @@ def draw_resolution(rows: Sequence[ResolutionData], *, width: str | float = "pag
     rows : sequence of ResolutionData
         What :func:`.figure_data.resolution_data` returned.
     width : str or float
-        As of :func:`.system_figures.draw_det`.
+        As of :func:`draw_det`.
 
     """
     refuse_no_system(rows)
     across = min(len(rows), 3 if is_wide(width) else 2)
-    down = _rows(len(rows), across)
-    figure = new_figure(width, 12 + 36 * down)
-    panels = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
-    for axes, data in zip(panels.ravel(), rows, strict=False):
+    grid = panels(len(rows), width, across, 12 + 36 * rows_of(len(rows), across), alike=True)
+    for axes, data in zip(grid.used, rows, strict=True):
         in_ms = 1000 * data.resolutions
         axes.axhline(100 * data.range_eer, color=BLACK, linewidth=1.0, linestyle="--", label="range EER")
         if data.floor is not None:
@@ -308,18 +325,14 @@ def draw_resolution(rows: Sequence[ResolutionData], *, width: str | float = "pag
         axes.set_title(f"hop {own}" if own and data.name in ("", own.replace(" ", "")) else data.name, loc="left")
         axes.grid(True, axis="y")
         axes.set_axisbelow(True)
-    for axes in panels.ravel()[len(rows) :]:
-        axes.set_visible(False)
     top = max(max(100 * data.range_eer, 100 * float(data.point_eers.max(initial=0))) for data in rows)
-    panels[0, 0].set_ylim(0, 1.08 * top)
-    for axes in panels[:, 0]:
+    grid.used[0].set_ylim(0, 1.08 * top)
+    for axes in grid.left:
         axes.set_ylabel("EER (%)")
-    for column in range(across):  # the lowest panel that is there
-        lowest = max(number for number in range(len(rows)) if number % across == column)
-        panels.ravel()[lowest].set_xlabel("resolution of the points (ms)" if is_wide(width) else "resolution (ms)")
-        panels.ravel()[lowest].tick_params(labelbottom=True)
-    legend_above(figure, panels[0, 0], 4 if is_wide(width) else 2)
-    return figure
+    for axes in grid.lowest:
+        axes.set_xlabel("resolution of the points (ms)" if is_wide(width) else "resolution (ms)")
+    legend_above(grid.figure, grid.used[0], 4 if is_wide(width) else 2)
+    return grid.figure
 
 
 @styled
@@ -331,7 +344,7 @@ def draw_boundary(systems: Sequence[BoundaryData], *, width: str | float = "page
     systems : sequence of BoundaryData
         What :func:`.figure_data.boundary_data` returned for each system.
     width : str or float
-        As of :func:`.system_figures.draw_det`.
+        As of :func:`draw_det`.
 
     """
     refuse_no_system(systems)
@@ -357,3 +370,122 @@ def draw_boundary(systems: Sequence[BoundaryData], *, width: str | float = "page
     else:
         shares.legend(loc="upper left")
     return figure
+
+
+# ---------------------------------------------------------------- calibration
+
+
+def _say(axes: Axes, text: str) -> None:
+    """A few words in the upper left corner, which rising curves leave free."""
+    white = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.8}
+    axes.text(0.04, 0.96, text, transform=axes.transAxes, ha="left", va="top", fontsize=6, bbox=white)
+
+
+def _common_span(spans: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The limits that all panels share, with a little room."""
+    low, high = min(one[0] for one in spans), max(one[1] for one in spans)
+    room = 0.04 * (high - low)
+    return low - room, high + room
+
+
+@styled
+def draw_reliability(systems: Sequence[ReliabilityData], *, width: str | float = "column") -> Figure:
+    """The observed share of spoof over the stated probability of it; bars show how much lies in each bin.
+
+    Parameters
+    ----------
+    systems : sequence of ReliabilityData
+        What :func:`.figure_data.reliability_data` returned for each system.
+    width : str or float
+        As of :func:`draw_det`.
+
+    """
+    x_label, y_label = "stated probability of spoof (%)", "share of spoof (%)"
+    grid = _panels_alike(systems, width, x_label, y_label)
+    for axes, data in zip(grid.used, systems, strict=True):
+        bins = data.table.bins
+        lefts, widths, weights = (
+            [100 * value for value in column]
+            for column in zip(*((one.low, one.high - one.low, one.weight) for one in bins), strict=True)
+        )
+        of_all = f"% of {data.unit} in the bin"
+        axes.bar(lefts, weights, widths, align="edge", color="#DDDDDD", edgecolor="white", linewidth=0.4, label=of_all)
+        axes.plot([0, 100], [0, 100], color=GREY, linewidth=0.6)
+        stated, found = [100 * one.predicted for one in bins], [100 * one.observed for one in bins]
+        axes.plot(stated, found, "o-", color=BLUE, label="system")
+        _say(axes, f"ECE {100 * data.error:.1f} %")
+        axes.set(xlim=(-2, 102), ylim=(-2, 102))
+    legend_above(grid.figure, grid.used[0], 2)
+    return grid.figure
+
+
+@styled
+def draw_pav(systems: Sequence[PavData], *, width: str | float = "column") -> Figure:
+    """Calibrated over stated log-likelihood ratios: calibrated scores are on the diagonal.
+
+    Triangles at the edge are groups of one class only, whose calibrated ratio is infinite.
+
+    Parameters
+    ----------
+    systems : sequence of PavData
+        What :func:`.figure_data.pav_data` returned for each system.
+    width : str or float
+        As of :func:`draw_det`.
+
+    """
+    grid = _panels_alike(systems, width, "stated log-likelihood ratio (natural)", "calibrated ratio (PAV)")
+    low, high = _common_span([data.span for data in systems])
+    finite = [one for data in systems for one in data.calibrated[np.isfinite(data.calibrated)]] or [0.0]
+    bottom, top = _common_span([(max(min(*finite, -1.0), -FURTHEST_RATIO), min(max(*finite, 1.0), FURTHEST_RATIO))])
+    for axes, data in zip(grid.used, systems, strict=True):
+        axes.plot([-99, 99], [-99, 99], color=GREY, linewidth=0.6)
+        for zero in (axes.axhline, axes.axvline):
+            zero(0, color=GREY, linewidth=0.4, linestyle=":")
+        x, y = np.stack((data.starts, data.ends), axis=1).reshape(-1), np.repeat(data.calibrated, 2)
+        within = np.isfinite(x)
+        axes.plot(x[within], np.clip(y[within], bottom - 1, top + 1), color=BLUE)
+        for mark, edge, beyond in (("v", bottom, np.isneginf(y)), ("^", top, np.isposinf(y))):
+            inside = within & beyond & (x >= low) & (x <= high)
+            if inside.any():
+                axes.plot([float(x[inside].mean())], [edge], mark, color=BLUE, clip_on=False)
+        axes.set(xlim=(low, high), ylim=(bottom, top))
+        cost = "infinite" if np.isinf(data.cllr) else plain_text(data.cllr, 3)
+        loss = "" if np.isinf(data.cllr) else f"\nloss {plain_text(data.loss, 3)}"
+        _say(axes, f"Cllr {cost}\nminCllr {data.min_cllr:.3f}{loss}")
+    return grid.figure
+
+
+@styled
+def draw_tippett(systems: Sequence[TippettData], *, width: str | float = "column") -> Figure:
+    """How much of each class has at least a log-likelihood ratio; what lies beyond 0 on the wrong side misleads.
+
+    Parameters
+    ----------
+    systems : sequence of TippettData
+        What :func:`.figure_data.tippett_data` returned for each system.
+    width : str or float
+        As of :func:`draw_det`.
+
+    """
+    x_label, y_label = "log-likelihood ratio of bona fide to spoof (natural)", "% of the class with at least this ratio"
+    grid = _panels_alike(systems, width, x_label, y_label)
+    low, high = _common_span([data.span for data in systems])
+    for axes, data in zip(grid.used, systems, strict=True):
+        axes.axvline(0, color=GREY, linewidth=0.6)
+        for line, colour, dashes, name in (
+            (data.bona_fide, BLUE, "-", "bona fide"),
+            (data.spoof, VERMILION, "--", "spoof"),
+        ):
+            # flat outside of the ends, where only certain scores lie
+            x = np.concatenate(([min(low, 0)], line.x, [max(high, 0)]))
+            y = np.concatenate((line.y[:1], line.y, line.y[-1:])) if line.x.size else np.zeros(2)
+            axes.plot(x, 100 * y, color=colour, linestyle=dashes, label=name)
+        # the curves may be anywhere in the panel
+        bona_fide, spoof = 100 * data.misleading_bona_fide, 100 * data.misleading_spoof
+        misleading = f"misleading bona fide: {bona_fide:.1f} %\nmisleading spoof: {spoof:.1f} %"
+        axes.set_title(
+            "\n".join(filter(None, (data.name, misleading))), loc="left", fontsize=6 if len(systems) <= 12 else 4.8
+        )
+        axes.set(xlim=(low, high), ylim=(-2, 102))
+    legend_above(grid.figure, grid.used[0], 2)
+    return grid.figure

@@ -30,8 +30,7 @@ from spoofspan.evaluation.plan import point_rules
 from spoofspan.mass.points import PointPart, check_resolution, point_mass_with
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_runs import ScoreRuns, mirrored
-from spoofspan.measures.events.called_ranges import called_ranges
-from spoofspan.measures.events.proposals_from_scores import ProposalOptions, runs_of
+from spoofspan.measures.events.proposals_from_scores import ProposalOptions, called_ranges, runs_of
 from spoofspan.measures.operating_point import Threshold, check_threshold
 
 if TYPE_CHECKING:
@@ -430,7 +429,11 @@ def _waveform(samples: npt.ArrayLike, sample_rate: float | None) -> Waveform:
         raise UsageError("samples need their sample_rate, in Hz")
     if array.ndim != 1 or not array.size:
         raise UsageError("samples must be one channel, and some")
-    edges = np.linspace(0, array.size, min(WAVEFORM_COLUMNS, array.size) + 1).astype(np.int64)
-    return Waveform(
-        edges[:-1] / sample_rate, np.minimum.reduceat(array, edges[:-1]), np.maximum.reduceat(array, edges[:-1])
-    )
+    edges, lowest, highest = outline(array, WAVEFORM_COLUMNS)
+    return Waveform(edges / sample_rate, lowest, highest)
+
+
+def outline(samples: Float64, columns: int) -> tuple[Int64, Float64, Float64]:
+    """The first, the lowest and the highest sample of each of so many columns, or of fewer samples."""
+    edges = np.linspace(0, samples.size, min(columns, samples.size), endpoint=False).astype(np.int64)
+    return edges, np.minimum.reduceat(samples, edges), np.maximum.reduceat(samples, edges)

@@ -2,8 +2,7 @@
 
 ::
 
-    content.py             what a page shows, as plain data: measurements, curves, breakdowns    <- read this first
-    measures_by_group.py   further measures by attack and by the columns of metadata
+    content.py             what a page shows, as plain data: its sections and what each needs    <- read this first
     timelines.py           which utterances are shown, and their labels and scores
     audio.py               their sound, linked from the page or put into it, and drawn
     packing.py             arrays as text in a page

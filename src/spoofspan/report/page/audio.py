@@ -15,6 +15,7 @@ from spoofspan.base.errors import SpoofspanError, UsageError
 from spoofspan.base.lazy import LazyMapping
 from spoofspan.base.times import Float64
 from spoofspan.formats.sound import RATE, Sound, read_wave
+from spoofspan.report.figures.utterance_data import outline
 
 TYPES = {".wav": "audio/wav", ".flac": "audio/flac", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".m4a": "audio/mp4"}
 PEAKS_PER_SECOND, FEWEST_PEAKS, MOST_PEAKS = 100, 300, 3000  # columns of a waveform
@@ -70,9 +71,7 @@ def waveform_of(samples: Float64, rate: float) -> dict[str, Any] | None:
     if not samples.size:
         return None
     seconds = samples.size / rate
-    columns = min(max(int(PEAKS_PER_SECOND * seconds), FEWEST_PEAKS), MOST_PEAKS, samples.size)
-    edges = np.linspace(0, samples.size, columns, endpoint=False).astype(np.int64)
-    lowest, highest = np.minimum.reduceat(samples, edges), np.maximum.reduceat(samples, edges)
+    _, lowest, highest = outline(samples, min(max(int(PEAKS_PER_SECOND * seconds), FEWEST_PEAKS), MOST_PEAKS))
     loudest = max(float(np.abs(samples).max()), 1e-9)
     peaks = np.rint(127 * np.column_stack((lowest, highest)) / loudest).astype(np.int8)
     return {"seconds": seconds, "peaks": base64.b64encode(peaks.tobytes()).decode("ascii")}

@@ -2,47 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, cached_property
 from math import isnan
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
+from spoofspan.base.columns import utterance_of_rows
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.progress import progress
-from spoofspan.base.times import exact_sum, milliseconds
+from spoofspan.base.times import SECOND, exact_sum, milliseconds
 from spoofspan.base.version import __version__
+from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import SPOOF, References
+from spoofspan.data.rules import Rules
 from spoofspan.data.scores import Scores
-from spoofspan.data.sides import check_sides, check_systems
-from spoofspan.evaluation.breakdown import (
-    Breakdown,
-    groups_by_boundary,
-    groups_by_column,
-    groups_by_kind,
-    groups_by_length,
-)
-from spoofspan.evaluation.corpus import Evaluation, default_measures
+from spoofspan.data.sides import check_sides, of_whole_utterances
+from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.evaluation.breakdown import Group, MeasuredCorpus
+from spoofspan.evaluation.corpus import PlannedMass, corpus_of
+from spoofspan.evaluation.crossed import POOLED, ColumnGroups, CrossedCell, crossed
 from spoofspan.evaluation.evaluate import best_possible, evaluate
 from spoofspan.evaluation.measurement import EventMeasurement, Measurement
+from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
-from spoofspan.evaluation.whole_corpus import WholeInMemory
+from spoofspan.mass.score_runs import mirrored
+from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.curve import thin_curve
-from spoofspan.measures.measure import parse_measures
-from spoofspan.measures.per_utterance import UtteranceErrors
+from spoofspan.measures.measure import Measure, parse_measures
+from spoofspan.measures.measure_settings import ScoresAre
 from spoofspan.report.figures.line_simplification import deviates
-from spoofspan.report.page.measures_by_group import iou_of, measures_by_group
 from spoofspan.report.page.packing import packed, packed_short
 from spoofspan.report.page.publishing import without_labels
-from spoofspan.report.page.timelines import MOST_TIMELINES, choose, timelines
+from spoofspan.report.page.timelines import MOST_TIMELINES, choose, hours, timelines
+from spoofspan.report.published import Beside, OwnRow, published_measures
 from spoofspan.report.results import finite
 from spoofspan.report.table import printable
 from spoofspan.uncertainty import Comparison, Resampling, compare
+
+if TYPE_CHECKING:
+    from spoofspan.data.utterance_scores import VerificationScores
+    from spoofspan.evaluation.utterances import Truth
+    from spoofspan.mass.utterances import UtterancePart
+    from spoofspan.measures.costs import VerificationErrors
 
 MOST_GROUPS = 500  # rows of a breakdown
 MOST_BYTES = 1_500_000  # of the scores of all timelines
 FEW_SYSTEMS = 6  # more have curves of fewer points
 COARSE = 0.03  # between these points, in normal deviates
 MOST_ROWS = 4000  # of a breakdown, of all systems together
+USUAL_IOU = 0.5
+NOTHING = "none"  # the attack of utterances that have none
 
 
 @dataclass(frozen=True)
@@ -51,7 +63,7 @@ class PageSettings:
 
     Parameters
     ----------
-    title : str
+    title : str, optional
         Title of the page.
     resolutions : sequence of float
         Of the point EERs, in seconds.
@@ -68,12 +80,16 @@ class PageSettings:
         Utterance -> its sound as a picture, see :func:`spoofspan.report.page.audio.waveform`.
     measures : sequence of str
         Further measures, such as ``event-f1@iou=0.5``: on the cards, in the leaderboard, by group.
+    scores_are, asv_scores
+        For measures that need them, as of :func:`spoofspan.evaluate`.
+    published : str, optional
+        Show the systems among published numbers, those on the database of this name, or all (""); None: do not.
     arguments : mapping
         ``convention``, ``eer_rule`` and rules, as of :func:`spoofspan.evaluate`.
 
     """
 
-    title: str = "Spoof localization report"
+    title: str | None = None
     resolutions: Sequence[float] = PAPER_RESOLUTIONS
     resampling: Resampling = field(default_factory=lambda: Resampling(replicates=1000))
     columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # breakdowns by metadata
@@ -81,18 +97,29 @@ class PageSettings:
     audio: Mapping[str, str] = field(default_factory=dict)  # utterance -> address of its sound
     waveforms: Mapping[str, dict[str, Any] | None] = field(default_factory=dict)
     measures: Sequence[str] = ()
+    scores_are: ScoresAre | None = None
+    asv_scores: VerificationScores | VerificationErrors | None = None
+    published: str | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)  # convention, eer_rule and rules
 
+    @property
+    def how(self) -> dict[str, Any]:
+        """How measures are taken, as keyword arguments."""
+        return {**self.arguments, "scores_are": self.scores_are, "asv_scores": self.asv_scores}
 
-def page_content(references: References, systems: Mapping[str, Scores], settings: PageSettings) -> dict[str, Any]:
+
+def page_content(
+    references: Truth, systems: Mapping[str, Scores | UtteranceScores], settings: PageSettings
+) -> dict[str, Any]:
     """Everything that a page shows, measured, as plain data.
 
     Parameters
     ----------
-    references : References
-        Reference labels.
-    systems : mapping of str to Scores
-        The scores of each system by its name; timelines are chosen by the errors of the first one.
+    references : References, Protocol or mapping of str to str
+        Reference labels; scores of whole utterances may have a protocol, or a label by utterance.
+    systems : mapping of str to Scores or UtteranceScores
+        The scores of each system by its name; timelines are chosen by the errors of the first one. Scores of whole
+        utterances have no timelines, and no other sections in time.
     settings : PageSettings
         What the page has.
 
@@ -113,48 +140,57 @@ def page_content(references: References, systems: Mapping[str, Scores], settings
     """
     if not systems:
         raise UsageError("a report needs the scores of at least one system")
-    check_systems(systems)
+    in_time = not of_whole_utterances(systems)
     for scores in systems.values():
-        check_sides(references, scores)
-        scores.refuse_decisions("a report")
-    plan = _Plan(
-        _same_measures(systems, settings),
-        min(MOST_GROUPS, max(MOST_ROWS // len(systems), 20)),
-        len(systems) <= FEW_SYSTEMS and settings.timelines != 0,
-    )
-    found = {name: _system(name, references, scores, plan, settings) for name, scores in systems.items()}
-    first = next(iter(found.values()))
-    shown = [] if settings.timelines == 0 else _timelines(references, systems, found, settings)
+        if in_time:
+            check_sides(references, scores)
+            scores.refuse_decisions("a report")  # type: ignore[union-attr] # is checked
+    if not in_time and (settings.timelines or settings.audio):
+        raise UsageError(
+            "timelines and sound need scores in time, and these are of whole utterances; leave timelines= and audio= "
+            "(--timelines, --audio) out"
+        )
+    common = _Common(references, systems, settings, in_time)
+    names = iter(systems)
+    first = _System(next(names), common)
+    measured, rules = [first.content()], {first.name: first.eer.rules}
+    for name in names:  # their overlays are not kept
+        one = _System(name, common)
+        measured.append(one.content())
+        rules[name] = one.eer.rules
+    shown = [] if settings.timelines == 0 or not in_time else _timelines(first, rules)
     content = {
         "spoofspan": __version__,
-        "title": printable(settings.title),
-        "facts": _facts(references, first.eer),
-        "systems": [one.content for one in found.values()],
-        "comparison": _comparison(references, systems, settings),
+        "title": printable(settings.title or f"Spoof {'localization' if in_time else 'detection'} report"),
+        "facts": _facts(common, first.eer),
+        "in_time": in_time,
+        "systems": measured,
+        "comparison": _comparison(common),
+        "published": None,
         "labels": True,
         "iou": iou_of(settings.measures),
-        "columns": [printable(name) for name in settings.columns],
+        "columns": [printable(name) for name in common.columns],
         "timelines": shown,
         "timelines_of": printable(first.name),
     }
+    if settings.published is not None:
+        content["published"] = _published(measured, settings)
     plain: dict[str, Any] = finite(content)
     return without_labels(plain) if settings.timelines == 0 else plain
 
 
-def _timelines(
-    references: References, systems: Mapping[str, Scores], found: Mapping[str, _System], settings: PageSettings
-) -> list[dict[str, Any]]:
+def _timelines(first: _System, rules: Mapping[str, Rules]) -> list[dict[str, Any]]:
     """Utterances by the errors of the first system, with the scores of all."""
-    first = next(iter(found.values()))
+    systems, settings = first.common.systems, first.common.settings
     count = settings.timelines
     if count is None:
         each = sum(scores.values.nbytes / max(len(scores), 1) for scores in systems.values())
         count = int(min(max(MOST_BYTES / max(each, 1), 12), MOST_TIMELINES))
     with progress("choosing utterances"):
-        choices = choose(first.errors, count)
-        drawn = {printable(name): (systems[name], one.eer.rules) for name, one in found.items()}
+        choices = choose(first.whole.errors, count)
+        drawn = {printable(name): (systems[name], one) for name, one in rules.items()}
         return timelines(
-            references,
+            first.common.references,
             drawn,
             choices,
             audio=settings.audio,
@@ -163,68 +199,71 @@ def _timelines(
         )
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """What is the same for all systems: what is measured, the rows of a breakdown, whether curves are fine."""
+class _Common:
+    """What is the same for all systems: inputs, measures, the rows of a breakdown, whether curves are fine."""
 
-    measures: Sequence[str]
-    most_groups: int
-    fine: bool
+    def __init__(self, references: Any, systems: Mapping[str, Any], settings: PageSettings, in_time: bool) -> None:
+        self.references, self.systems, self.settings, self.in_time = references, systems, settings, in_time
+        self.arguments = dict(settings.arguments)
+        self.measures = _same_measures(references, systems, settings)
+        attacks = {} if in_time or "attack" in settings.columns else {"attack": _attacks(references)}
+        self.columns = {name: column for name, column in attacks.items() if column} | dict(settings.columns)
+        self.most_groups = min(MOST_GROUPS, max(MOST_ROWS // len(systems), 20))
+        self.fine = len(systems) <= FEW_SYSTEMS and settings.timelines != 0
+        self.floor = cache(lambda hop: best_possible(references, hop, **self.arguments).value)
 
 
-@dataclass(frozen=True)
 class _System:
-    name: str
-    eer: Measurement
-    content: dict[str, Any]
-    errors: UtteranceErrors
+    """One system, laid over the references once; its sections are made of that."""
+
+    def __init__(self, name: str, common: _Common) -> None:
+        self.name, self.scores, self.common = name, common.systems[name], common
+        references, settings, first = common.references, common.settings, common.measures[0]
+
+        def leave_out(measure: Any, error: UndefinedMeasureError) -> None:
+            if str(measure) == first:
+                raise error
+
+        how: dict[str, Any] = {"resampling": settings.resampling, "on_undefined": leave_out, **settings.how}
+        self.evaluation = evaluate(references, self.scores, common.measures, **how)
+        self.eer = self.evaluation[first]
+        self.corpus, self.options = corpus_of(references, self.scores), EvaluationOptions.from_arguments(settings.how)
+
+    @cached_property
+    def planned(self) -> PlannedMass:
+        """Its mass under the plan of the first measure."""
+        if self.common.in_time:
+            return self.whole.planned
+        (lay,) = self.corpus.lay([self.corpus.plan(Measure.parse(self.common.measures[0]), self.options)])
+        return lay()
+
+    @cached_property
+    def whole(self) -> MeasuredCorpus:
+        """Scores in time, ready to be broken down."""
+        return MeasuredCorpus(self.corpus, self.common.measures[0], self.options)
+
+    def content(self) -> dict[str, Any]:
+        """Everything that a page shows of it."""
+        about = {"name": printable(self.name), "higher": self.scores.higher, "hop": getattr(self.scores, "hop", None)}
+        shown = [one for one in SECTIONS if self.common.in_time or not one.in_time]
+        return about | {one.name: one.of(self) for one in shown}
 
 
-def _same_measures(systems: Mapping[str, Scores], settings: PageSettings) -> list[str]:
+def _same_measures(references: Any, systems: Mapping[str, Any], settings: PageSettings) -> list[str]:
     """The usual measures of all systems, so that each is shown with the same ones."""
     convention = settings.arguments.get("convention", "default")
-    usual = [default_measures(scores, convention) for scores in systems.values()]
+    usual = [corpus_of(references, scores).default_measures(convention) for scores in systems.values()]
     order = {"range": 0, "point": 1, "utterance": 2}
     every = dict.fromkeys(measure for measures in usual for measure in measures)
     first = sorted(every, key=lambda measure: order.get(measure.partition("-")[0], 3))
     return list(dict.fromkeys((*first, *map(str, parse_measures(settings.measures)))))
 
 
-def _system(name: str, references: References, scores: Scores, plan: _Plan, settings: PageSettings) -> _System:
-    arguments, measures = dict(settings.arguments), plan.measures
+# ---------------------------------------------------------------- sections
 
-    def leave_out(measure: Any, error: UndefinedMeasureError) -> None:
-        if str(measure) == measures[0]:
-            raise error
 
-    evaluation = evaluate(
-        references, scores, measures, resampling=settings.resampling, on_undefined=leave_out, **arguments
-    )
-    eer = evaluation[measures[0]]
-    whole = WholeInMemory(references, scores, measures[0], arguments)
-    with progress("drawing the curve"):
-        # a figure of many systems needs no more than it can show
-        coarse: dict[str, Any] = {} if plan.fine else {"tolerance": COARSE, "scale": deviates}
-        curve = thin_curve(whole.mass, include=[eer.threshold], **coarse)
-    start = curve.thresholds.tolist().index(eer.threshold) if eer.threshold in curve.thresholds else 0
-    content = {
-        "name": printable(name),
-        "higher": scores.higher,
-        "hop": scores.hop,
-        "measurements": [_measurement(one) for one in evaluation.measurements.values()],
-        "curve": {
-            "thresholds": packed_short(curve.thresholds),
-            "false_positive_rates": packed(curve.false_positive_rates),
-            "false_negative_rates": packed(curve.false_negative_rates),
-            "bona_fide_seconds": curve.sums.all_bona_fide / 1e9,
-            "spoof_seconds": curve.sums.all_spoof / 1e9,
-            "start": start,
-        },
-        "resolutions": _resolutions(references, scores, evaluation, settings),
-        "breakdowns": [_breakdown(one, plan.most_groups) for one in _breakdowns(whole, settings)],
-        "measures_by": measures_by_group(references, scores, settings.measures, settings.columns, arguments),
-    }
-    return _System(name, eer, content, whole.errors)
+def _measurements(system: _System) -> list[dict[str, Any]]:
+    return [_measurement(one) for one in system.evaluation.measurements.values()]
 
 
 def _measurement(m: Measurement) -> dict[str, Any]:
@@ -247,13 +286,224 @@ def _measurement(m: Measurement) -> dict[str, Any]:
     }
 
 
-def _facts(references: References, eer: Measurement) -> list[list[str]]:
+def _curve(system: _System) -> dict[str, Any]:
+    """FPR and FNR over the threshold, thinned, and where the EER is."""
+    eer = system.eer
+    with progress("drawing the curve"):
+        # a figure of many systems needs no more than it can show
+        coarse: dict[str, Any] = {} if system.common.fine else {"tolerance": COARSE, "scale": deviates}
+        curve = thin_curve(system.planned.mass, include=[eer.threshold], **coarse)
+    unit = SECOND if system.common.in_time else 1
+    return {
+        "thresholds": packed_short(curve.thresholds),
+        "false_positive_rates": packed(curve.false_positive_rates),
+        "false_negative_rates": packed(curve.false_negative_rates),
+        "bona_fide": curve.sums.all_bona_fide / unit,
+        "spoof": curve.sums.all_spoof / unit,
+        "start": curve.thresholds.tolist().index(eer.threshold) if eer.threshold in curve.thresholds else 0,
+    }
+
+
+def _resolutions(system: _System) -> dict[str, Any]:
+    """The row of the resolution table that belongs to a system; what is known already is not measured again."""
+    common, scores, hop = system.common, system.scores, system.scores.hop
+    resolutions = common.settings.resolutions
+    measures = [f"point-eer@{milliseconds(one)}" for one in resolutions]
+    found = dict(system.evaluation.measurements)
+    others = [one for one in measures if one not in found]
+    try:
+        if others:
+            how: dict[str, Any] = {"on_undefined": lambda *_: None, **common.arguments}
+            found |= evaluate(common.references, scores, others, **how).measurements
+    except UsageError:  # a convention without points
+        return {"cells": [], "floor": None}
+    cells = [
+        {
+            "resolution": milliseconds(resolution),
+            "value": found[measure].value if measure in found else None,
+            "native": hop is not None and abs(hop - resolution) < 1e-9,
+            "coarser": hop is not None and resolution > hop * (1 + 1e-9),
+        }
+        for resolution, measure in zip(resolutions, measures, strict=True)
+    ]
+    return {"cells": cells, "floor": None if hop is None else common.floor(hop)}
+
+
+def _breakdowns(system: _System) -> list[dict[str, Any]]:
+    """The error by attack, length, boundary and the columns of metadata; of whole utterances, by columns alone."""
+    common = system.common
+    with progress("breaking down"):
+        if not common.in_time:
+            return [_utterance_groups(system, name, column) for name, column in common.columns.items()]
+        whole = system.whole
+        found = [whole.by_kind()] if common.references.kinds is not None else []
+        found += [whole.by_length(), whole.by_boundary()]
+        found += [whole.by_column(column, name) for name, column in common.columns.items()]
+    return [
+        _most_wrong(breakdown.by, breakdown.about, list(map(_time_group, breakdown.groups)), common.most_groups)
+        for breakdown in found
+    ]
+
+
+def _time_group(group: Group) -> dict[str, Any]:
+    return {
+        "name": printable(group.name),
+        "utterances": group.utterances,
+        "bona_fide": group.bona_fide_seconds,
+        "spoof": group.spoof_seconds,
+        "error": group.error_seconds,
+        "share": group.share_of_error,
+        "value": None if group.measurement is None else group.measurement.value,
+        "reason": printable(group.reason),
+    }
+
+
+def _utterance_groups(system: _System, name: str, column: Mapping[str, str]) -> dict[str, Any]:
+    """Groups of whole utterances: each one's EER, and its errors at the threshold of the whole corpus."""
+    planned, point = system.planned, system.eer.point
+    part = cast("UtterancePart", planned.mass.parts[0])
+    called = part.scores < mirrored(np.array([point.threshold]), planned.mass.higher)[0]
+    spoof = part.classes == SPOOF
+    wrong = (called | point.everything) != spoof
+    chosen = ColumnGroups.of(name, column, part.utterances, part.classes)
+    found = crossed(planned, {name: column})
+    groups = []
+    for place, value in enumerate(chosen.names):
+        cell, own = found[value, POOLED], chosen.codes == place
+        groups.append(
+            {
+                "name": printable(value),
+                "utterances": int(own.sum()),
+                "bona_fide": cell.bona_fide,
+                "spoof": cell.spoof,
+                "error": int(wrong[own].sum()),
+                "share": float(wrong[own].sum() / wrong.sum()) if wrong.any() else float("nan"),
+                "value": None if isnan(cell.value) else cell.value,
+                "reason": printable(cell.reason),
+            }
+        )
+    about = [found.about] if found.about else []
+    if chosen.against_all is not None:
+        others = int((wrong & ~spoof).sum())
+        about.append(f"errors are spoof called bona fide, apart from {others:,} bona fide called spoof")
+    return _most_wrong(name, "; ".join(about), groups, system.common.most_groups)
+
+
+def _most_wrong(by: str, about: str, groups: list[dict[str, Any]], most: int) -> dict[str, Any]:
+    """The groups with the most error, in their own order."""
+    kept = sorted(sorted(range(len(groups)), key=lambda place: -groups[place]["error"])[:most])
+    return {
+        "by": printable(by),
+        "about": about,
+        "left_out": len(groups) - len(kept),
+        "groups": [groups[place] for place in kept],
+    }
+
+
+def _published(systems: Sequence[Mapping[str, Any]], settings: PageSettings) -> dict[str, Any]:
+    """The systems among published numbers."""
+    own = []
+    for one in systems:
+        cells = one["resolutions"]["cells"] if "resolutions" in one else []
+        values = {f"point-eer@{cell['resolution']}": cell["value"] for cell in cells}
+        values |= {m["measure"]: m["number"] for m in one["measurements"]}
+        known = {name: value for name, value in values.items() if value is not None}
+        own.append(OwnRow(one["name"], known, one["hop"]))
+    rules = dict(settings.arguments)
+    under = {name: rules.pop(name) for name in ("convention", "eer_rule") if name in rules}
+    measures = [name for name in published_measures() if any(name in one.values for one in own)]
+    table = Beside(own, measures, **under, rules=rules, data=settings.published or "").table()
+    return {"columns": table.columns, "rows": table.rows, "notes": table.notes[1:]}
+
+
+def _measures_by(system: _System) -> list[dict[str, Any]]:
+    """For each column, and for the attacks that utterances have: further measures of each group, as of events."""
+    common = system.common
+    references = common.references
+    wanted = [one for one in parse_measures(common.settings.measures) if not one.macro or one.basis == EVENT]
+    if not wanted:
+        return []
+    attacks = {"kind": _attacks(references)} if common.in_time and references.kinds is not None else {}
+    found = []
+    with progress("measuring groups"):
+        for name, column in (attacks | common.columns).items():
+            read = {name: column}.__getitem__
+            tables = {str(one): system.corpus.cross(name, str(one), system.options, read) for one in wanted}
+            # attacks of whole utterances are measured against all bona fide ones, which are no group then
+            rows = dict.fromkeys(row for one in tables.values() for row in one.rows)
+            nothing = CrossedCell(float("nan"), 0, 0)
+            groups = [_group(row, [one.cells.get((row, POOLED), nothing) for one in tables.values()]) for row in rows]
+            found.append({"by": printable(name), "measures": list(tables), "groups": groups})
+    return found
+
+
+def _group(row: str, cells: Sequence[Any]) -> dict[str, Any]:
+    values = [
+        {"value": None if one.value != one.value else one.value, "reason": printable(one.reason)} for one in cells
+    ]
+    return {"name": printable(row), "values": values}
+
+
+def _attacks(references: Truth) -> dict[str, str]:
+    """The attacks of each utterance, in one word; none where they are not known."""
+    if isinstance(references, Protocol):
+        named = [attack or NOTHING for attack in references.attack]
+        return dict(zip(references.utterance, named, strict=True)) if any(references.attack) else {}
+    if not isinstance(references, References) or references.kinds is None:
+        return {}
+    found: dict[str, set[str]] = {utterance: set() for utterance in references.utterances}
+    rows = utterance_of_rows(references.offsets).tolist()
+    for place, kind in zip(rows, references.kinds.tolist(), strict=True):
+        if kind >= 0:
+            found[references.utterances[place]].add(references.kind_names[kind])
+    return {utterance: "+".join(sorted(names)) or NOTHING for utterance, names in found.items()}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of what a page shows of each system.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the content of a system.
+    of : callable
+        What makes it of a measured system.
+    in_time : bool
+        It needs labels and scores in time; the others are made of scores of whole utterances as well.
+
+    """
+
+    name: str
+    of: Callable[[_System], Any]
+    in_time: bool
+
+
+# In the order in which they are measured. Timelines, chosen by the errors of the first system, need time as well; facts
+# and the comparison of systems do not.
+SECTIONS = (
+    Section("measurements", _measurements, in_time=False),
+    Section("curve", _curve, in_time=False),
+    Section("resolutions", _resolutions, in_time=True),
+    Section("breakdowns", _breakdowns, in_time=False),
+    Section("measures_by", _measures_by, in_time=False),
+)
+
+
+# ---------------------------------------------------------------- the whole page
+
+
+def _facts(common: _Common, eer: Measurement) -> list[list[str]]:
     """What corpus it is: names and values."""
+    if not common.in_time:
+        counts = {"utterances": eer.utterances, "bona fide": eer.point.bona_fide, "spoofed": eer.point.spoof}
+        return [[name, f"{count:,}"] for name, count in counts.items()]
+    references = common.references
     spoofed = references.labels == SPOOF
     facts = [
         ["utterances", f"{eer.utterances:,}"],
-        ["bona fide time", _hours(eer.point.bona_fide)],
-        ["spoofed time", _hours(eer.point.spoof)],
+        ["bona fide time", hours(eer.point.bona_fide)],
+        ["spoofed time", hours(eer.point.spoof)],
         ["spoofed ranges", f"{int(spoofed.sum()):,}"],
     ]
     if spoofed.any():
@@ -262,77 +512,19 @@ def _facts(references: References, eer: Measurement) -> list[list[str]]:
     return facts
 
 
-def _hours(ns: int) -> str:
-    seconds = ns / 1e9
-    if seconds >= 3600:
-        return f"{seconds / 3600:.2f} h"
-    return f"{seconds / 60:.1f} min" if seconds >= 60 else f"{seconds:.2f} s"
+def iou_of(measures: Sequence[str]) -> float | None:
+    """At which IoU timelines show events: that of the first event measure that has one; None without any."""
+    events = [one for one in parse_measures(measures) if one.basis == EVENT]
+    stated = [dict(one.parameters).get("iou") for one in events]
+    return next((float(iou) for iou in stated if isinstance(iou, float | int)), USUAL_IOU) if events else None
 
 
-def _resolutions(references: References, scores: Scores, known: Evaluation, settings: PageSettings) -> dict[str, Any]:
-    """The row of the resolution table that belongs to a system; what is known already is not measured again."""
-    arguments = dict(settings.arguments)
-    measures = [f"point-eer@{milliseconds(one)}" for one in settings.resolutions]
-    others = [one for one in measures if one not in known.measurements]
-    skipped: list[str] = []
-    try:
-        found = dict(known.measurements)
-        if others:
-            found |= evaluate(
-                references, scores, others, on_undefined=lambda measure, _: skipped.append(str(measure)), **arguments
-            ).measurements
-    except UsageError:  # a convention without points
-        return {"cells": [], "floor": None}
-    cells = [
-        {
-            "resolution": milliseconds(resolution),
-            "value": found[measure].value if measure in found else None,
-            "native": scores.hop is not None and abs(scores.hop - resolution) < 1e-9,
-            "coarser": scores.hop is not None and resolution > scores.hop * (1 + 1e-9),
-        }
-        for resolution, measure in zip(settings.resolutions, measures, strict=True)
-    ]
-    floor = None if scores.hop is None else best_possible(references, scores.hop, **arguments).value
-    return {"cells": cells, "floor": floor}
-
-
-def _breakdowns(whole: WholeInMemory, settings: PageSettings) -> list[Breakdown]:
-    """All breakdowns of a system, which share what is laid over each other."""
-    with progress("breaking down"):
-        found = [groups_by_kind(whole)] if whole.inputs.references.kinds is not None else []
-        found += [groups_by_length(whole), groups_by_boundary(whole)]
-        found += [groups_by_column(whole, column, name) for name, column in settings.columns.items()]
-    return found
-
-
-def _breakdown(breakdown: Breakdown, most: int) -> dict[str, Any]:
-    groups = sorted(breakdown.groups, key=lambda group: -group.error_seconds)[:most]
-    kept = [group for group in breakdown.groups if group in groups]
-    return {
-        "by": printable(breakdown.by),
-        "about": breakdown.about,
-        "left_out": len(breakdown.groups) - len(kept),
-        "groups": [
-            {
-                "name": printable(group.name),
-                "utterances": group.utterances,
-                "bona_fide": group.bona_fide_seconds,
-                "spoof": group.spoof_seconds,
-                "error": group.error_seconds,
-                "share": group.share_of_error,
-                "value": None if group.measurement is None else group.measurement.value,
-                "reason": printable(group.reason),
-            }
-            for group in kept
-        ],
-    }
-
-
-def _comparison(references: References, systems: Mapping[str, Scores], settings: PageSettings) -> dict[str, Any] | None:
+def _comparison(common: _Common) -> dict[str, Any] | None:
     """Ranks of the systems, and a test of every pair."""
-    if len(systems) < 2:
+    if len(common.systems) < 2:
         return None
-    return comparison_content(compare(references, systems, **vars(settings.resampling), **settings.arguments))
+    how: dict[str, Any] = {**vars(common.settings.resampling), **common.arguments}
+    return comparison_content(compare(common.references, common.systems, common.measures[0], **how))
 
 
 def comparison_content(comparison: Comparison) -> dict[str, Any]:
@@ -354,6 +546,7 @@ def comparison_content(comparison: Comparison) -> dict[str, Any]:
     return {
         "measure": comparison.measure,
         "test": comparison.test,
+        "estimand": comparison.estimand,
         "direction": comparison.direction,
         "values": {
             printable(name): [one.estimate, *((None, None) if one.refused else (one.low, one.high))]

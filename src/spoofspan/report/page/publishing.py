@@ -16,7 +16,7 @@ from spoofspan.measures.measure import in_percent, number_text
 from spoofspan.report.page.packing import packed, unpacked
 
 RATE_DIGITS, SECONDS_DIGITS, P_DIGITS, THRESHOLD_DIGITS, DIGITS = 4, 2, 2, 4, 4
-SECONDS = ("error", "spoof", "bona_fide", "bona_fide_seconds", "spoof_seconds")
+SECONDS = ("error", "spoof", "bona_fide")
 P_VALUES = ("p", "adjusted", "p_value", "adjusted_p_value")
 
 

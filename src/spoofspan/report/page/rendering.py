@@ -54,6 +54,7 @@ def _script_data(content: dict[str, Any]) -> dict[str, Any]:
             {name: system[name] for name in ("name", "higher", "curve")} | {"eer": system["measurements"][0]["number"]}
             for system in content["systems"]
         ],
+        "in_time": content["in_time"],
         "columns": content["columns"],
         "iou": content["iou"],
         "timelines": [

@@ -7,10 +7,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
 from spoofspan.data.sides import separate_seeds
+from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.writing import check_target, write_atomically
 from spoofspan.report.page.content import PageSettings, page_content
 from spoofspan.report.page.rendering import render_page
@@ -19,16 +19,26 @@ from spoofspan.uncertainty.clusters import Resampling
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from spoofspan.data.utterance_scores import VerificationScores
+    from spoofspan.evaluation.utterances import Truth
+    from spoofspan.measures.costs import VerificationErrors
+    from spoofspan.measures.measure_settings import ScoresAre
+
+Said = Scores | UtteranceScores
+
 
 def write_report(
-    references: References,
-    systems: Scores | Mapping[str, Scores | Mapping[str, Scores]],
+    references: Truth,
+    systems: Said | Mapping[str, Said | Mapping[str, Said]],
     target: str | PathLike[str],
     *,
-    title: str = PageSettings.title,
+    title: str | None = None,
     by: Mapping[str, Mapping[str, str]] | None = None,
     measures: Sequence[str] = (),
     timelines: int | None = None,
+    scores_are: ScoresAre | None = None,
+    asv_scores: VerificationScores | VerificationErrors | None = None,
+    published: str | None = None,
     resampling: Resampling | None = None,
     force: bool = False,
     convention: str = "default",
@@ -39,11 +49,11 @@ def write_report(
 
     Parameters
     ----------
-    references : References
-        Reference labels.
+    references
+        Reference labels; for scores of whole utterances also a protocol, or a label by utterance.
     systems
         The scores of one system, or of several by their names. Several seeds, name -> seed -> scores, are shown as
-        systems of their own, ``name/seed``.
+        systems of their own, ``name/seed``. Scores of whole utterances have no timelines and no resolutions.
     target
         The file, which ends in .html.
     title
@@ -55,6 +65,10 @@ def write_report(
     timelines
         How many utterances are shown; None: 240, or fewer with many systems. With 0, the page holds no labels and can
         be published.
+    scores_are, asv_scores
+        For measures that need them, as in :func:`spoofspan.evaluate`.
+    published
+        Show the systems among published numbers: the name of the database ("partialspoof"), or "" for all numbers.
     resampling
         How the intervals are drawn.
     force
@@ -80,13 +94,16 @@ def write_report(
 
     """
     check_target(Path(target).expanduser(), force)
-    named = dict(separate_seeds({"system": systems} if isinstance(systems, Scores) else systems))
+    named = dict(separate_seeds({"system": systems} if isinstance(systems, Scores | UtteranceScores) else systems))
     settings = PageSettings(
         title,
         resampling=resampling or Resampling(replicates=1000),
         columns=by or {},
         timelines=timelines,
         measures=measures,
+        scores_are=scores_are,
+        asv_scores=asv_scores,
+        published=published,
         arguments={"convention": convention, "eer_rule": eer_rule, **rules},
     )
     write_atomically(Path(target), [render_page(page_content(references, named, settings)).encode()], force)

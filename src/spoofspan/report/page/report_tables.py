@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from spoofspan.base.numbers import is_number
 from spoofspan.measures.measure import Measure, in_percent, number_text
-from spoofspan.report.cells import four_digits
+from spoofspan.report.cells import NONE, four_digits, p_text
 from spoofspan.report.names import measure_name
 from spoofspan.report.page.page_table import Plain, cell, column, page_table
+from spoofspan.report.palette import heat_ends, usual_ends
 from spoofspan.report.table import MINUS
 
 Spelling = Callable[[str, float], str]  # of a number of a measure
@@ -26,16 +27,26 @@ def report_tables(content: Mapping[str, Any]) -> dict[str, Any]:
         "leaderboard": None if comparison is None else leaderboard(systems, comparison),
         "measure_name": "" if comparison is None else measure_name(comparison["measure"]),
         "pairs": None if comparison is None else pairs(comparison),
-        "resolutions": resolutions(systems),
+        "resolutions": resolutions(systems) if content["in_time"] else None,
+        "published": None if content["published"] is None else published(content["published"]),
         "by_group": by_group(systems) if len(systems) > 1 else [],
         "breakdowns": [
             [
-                *(breakdown(one, system["name"]) for one in system["breakdowns"]),
+                *(breakdown(one, system["name"], in_time=content["in_time"]) for one in system["breakdowns"]),
                 *(measures_table(one, system["name"]) for one in system["measures_by"]),
             ]
             for system in systems
         ],
     }
+
+
+def published(found: Mapping[str, Any]) -> Plain:
+    """The systems among published numbers."""
+    text = ("hop", "data", "set", "system")
+    columns = [column(name, number=name not in text) for name in found["columns"]]
+    rows = [[cell(one, float(one)) if is_number(one) else cell(one) for one in row] for row in found["rows"]]
+    caption = "EER in %. Numbers under different rules, or on other recordings, may not be compared."
+    return page_table("published", "Published numbers", columns, rows, caption=caption, head=text.index("system"))
 
 
 def cards(systems: Sequence[Mapping[str, Any]]) -> list[Plain]:
@@ -101,12 +112,15 @@ def leaderboard(
     by_name = {system["name"]: {m["measure"]: m for m in system["measurements"]} for system in systems}
     others = [m["measure"] for m in systems[0]["measurements"] if m["measure"] != measure]
     ends = [end for one in comparison["values"].values() for end in one if isinstance(end, float)]
-    least, width = min(ends), (max(ends) - min(ends)) or 1.0
+    least, most = usual_ends(ends)
+    width = (most - least) or 1.0
     rows = []
     for rank in comparison["ranks"]:
         measured = by_name[rank["system"]]
         value, low, high = comparison["values"][rank["system"]]
-        drawn = None if low is None else tuple((end - least) / width for end in (low, value, high))
+        drawn = None
+        if low is not None and least <= value <= most:  # of an outlier, the numbers must do
+            drawn = tuple((min(max(end, least), most) - least) / width for end in (low, value, high))
         spread = f"{rank['low']}" + f"–{rank['high']}" * (rank["high"] > rank["low"])
         rows.append(
             [
@@ -161,12 +175,12 @@ def pairs(comparison: Mapping[str, Any], spell: Spelling = number_text) -> Plain
         column("better"),
     ]
     caption = f"{measure_name(measure)}, first minus second; {comparison['test']}, two-sided p-values"
-    caption += f", adjusted for {len(rows)} comparisons by max-T" * many
+    caption += f", adjusted for {len(rows)} comparisons by max-T" * many + f", {comparison['estimand']}"
     return page_table("pairs", "Every two systems", columns, rows, caption=caption)
 
 
 def _p_cell(value: float | None) -> Plain:
-    return cell("none") if value is None else cell(f"{value:.4f}" if value >= 0.001 else f"{value:.2g}", value)
+    return cell(NONE) if value is None else cell(p_text(value), value)
 
 
 def resolutions(systems: Sequence[Mapping[str, Any]]) -> Plain | None:
@@ -174,8 +188,7 @@ def resolutions(systems: Sequence[Mapping[str, Any]]) -> Plain | None:
     heads = [cell_["resolution"] for cell_ in systems[0]["resolutions"]["cells"]]
     if not heads:
         return None
-    values = [one["value"] for system in systems for one in system["resolutions"]["cells"]]
-    most = max([value for value in values if isinstance(value, float)], default=1.0) or 1.0
+    heat = heat_scale(one["value"] for system in systems for one in system["resolutions"]["cells"])
     rows = []
     for system in systems:
         row = [cell(system["name"]), measure_cell("range-eer", system["resolutions"]["floor"])]
@@ -187,7 +200,7 @@ def resolutions(systems: Sequence[Mapping[str, Any]]) -> Plain | None:
             mark = "*" if one["native"] else "†" if one["coarser"] else ""
             about = {"*": "the hop of the scores", "†": "coarser than the hop"}.get(mark, "")
             text = number_text("point-eer", one["value"]) + mark
-            row.append(cell(text, 100 * one["value"], about=about, heat=one["value"] / most))
+            row.append(cell(text, 100 * one["value"], about=about, heat=heat(one["value"])))
         rows.append(row)
     spaced = [f"{head.removesuffix('ms')} ms" for head in heads]
     columns = [
@@ -212,8 +225,8 @@ def by_group(systems: Sequence[Mapping[str, Any]]) -> list[Plain]:
         values = [
             {group["name"]: group["value"] for group in system["breakdowns"][place]["groups"]} for system in systems
         ]
-        most = max([value for one in values for value in one.values() if value is not None], default=1.0) or 1.0
-        cells = [[_heat_cell(one.get(name), most) for name in names] for one in values]
+        heat = heat_scale(value for one in values for value in one.values())
+        cells = [[_heat_cell(one.get(name), heat) for name in names] for one in values]
         title = f"EER in % by {_title(first)}, every system"
         if first["by"] == "boundary":  # the group is near the boundary, its value is of the rest
             names = [name.replace("within", "beyond") for name in names]
@@ -227,42 +240,51 @@ def by_group(systems: Sequence[Mapping[str, Any]]) -> list[Plain]:
     return found
 
 
-def _heat_cell(value: float | None, most: float) -> Plain:
-    return cell("") if value is None else cell(f"{100 * value:.2f}", 100 * value, heat=value / most)
+def heat_scale(values: Iterable[Any], *, worst_is_low: bool = False) -> Callable[[float], float]:
+    """How strongly each of some values is shaded, from 0 to 1, the worst most; what is no number is left out."""
+    known = [value for value in values if isinstance(value, float)]
+    low, high = heat_ends(known)
+    best = max(known, default=0.0) if worst_is_low else low
+    return lambda value: min(abs(value - best) / (high - low), 1.0)
+
+
+def _heat_cell(value: float | None, heat: Callable[[float], float]) -> Plain:
+    return cell("") if value is None else cell(f"{100 * value:.2f}", 100 * value, heat=heat(value))
 
 
 def _title(breakdown: Mapping[str, Any]) -> str:
     return TITLES.get(breakdown["by"], str(breakdown["by"]))
 
 
-def breakdown(one: Mapping[str, Any], system: str) -> Plain:
-    """The groups of one breakdown of one system: EER, seconds of error, and their share of all error."""
+def breakdown(one: Mapping[str, Any], system: str, *, in_time: bool = True) -> Plain:
+    """The groups of one breakdown of one system: EER, seconds or utterances of error, and their share of all error."""
+    amount_cell, unit, all_of = (_seconds_cell, ", s", " time") if in_time else (_count_cell, "", "")
     most = max([group["share"] for group in one["groups"] if isinstance(group["share"], float)], default=1.0) or 1.0
     rows = [
         [
             cell(group["name"]),
             cell("none", about=group["reason"]) if group["value"] is None else _percent_cell(group["value"]),
-            _seconds_cell(group["error"]),
+            amount_cell(group["error"]),
             _share_cell(group["share"], most),
-            _seconds_cell(group["spoof"]),
-            _seconds_cell(group["bona_fide"]),
-            cell(f"{group['utterances']:,}", group["utterances"]),
+            amount_cell(group["spoof"]),
+            amount_cell(group["bona_fide"]),
+            _count_cell(group["utterances"]),
         ]
         for group in one["groups"]
     ]
-    eer = column("EER %", "of the group's spoof against all bona fide time it is measured with", number=True)
+    eer = column("EER %", f"of the group's spoof against all bona fide{all_of} it is measured with", number=True)
     if one["by"] == "boundary":
         eer = column("EER % beyond it", "of the time farther than that from any boundary", number=True)
     columns = [
         column(_title(one) if one["by"] in TITLES else one["by"]),
         eer,
-        column("error, s", "false positives and false negatives at the EER threshold", number=True),
+        column(f"error{unit}", "false positives and false negatives at the EER threshold", number=True),
         column("share of the error", number=True),
-        column("spoof, s", number=True),
-        column("bona fide, s", number=True),
+        column(f"spoof{unit}", number=True),
+        column(f"bona fide{unit}", number=True),
         column("utterances", number=True),
     ]
-    notes = [f"{one['about']}."] if one["about"] else []
+    notes = [f"{one['about'][0].upper()}{one['about'][1:]}."] if one["about"] else []
     notes += [f"{one['left_out']} groups with the least error are left out."] if one["left_out"] else []
     return page_table(
         f"{system}-by-{one['by']}", f"By {_title(one)}, {system}", columns, rows, caption=" ".join(notes)
@@ -298,6 +320,10 @@ def _percent_cell(value: float) -> Plain:
 
 def _seconds_cell(value: float) -> Plain:
     return cell(f"{value:,.2f}", value)
+
+
+def _count_cell(value: int) -> Plain:
+    return cell(f"{value:,}", value)
 
 
 def _share_cell(value: Any, most: float) -> Plain:

@@ -19,13 +19,12 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.scores import Scores, score_times
 from spoofspan.evaluation.cautions import note_called
 from spoofspan.mass.score_runs import ScoreRuns
-from spoofspan.measures.events.called_ranges import called_ranges
-from spoofspan.measures.events.proposals_from_scores import ProposalOptions, proposals_from_runs, runs_of
+from spoofspan.measures.events.proposals_from_scores import ProposalOptions, called_ranges, proposals_from_runs, runs_of
 from spoofspan.measures.operating_point import Threshold, check_threshold
 from spoofspan.report.page.packing import packed, packed_short
 from spoofspan.report.page.page_table import cell, column, page_table
 from spoofspan.report.page.rendering import SCRIPTS, STYLES, render
-from spoofspan.report.page.timelines import MOST_TIMELINES, scores_of_row
+from spoofspan.report.page.timelines import MOST_TIMELINES, hours, scores_of_row
 from spoofspan.report.table import printable
 
 MOST_RANGES = 1000  # rows of the table
@@ -120,9 +119,7 @@ class _System:
 
     def facts(self) -> list[list[str]]:
         """How much there is."""
-        seconds = int(self.runs.covered().sum()) / 1e9
-        hours = f"{seconds / 3600:.2f} h" if seconds >= 3600 else f"{seconds / 60:.1f} min"
-        return [["utterances", f"{len(self.scores):,}"], ["with a score", hours]]
+        return [["utterances", f"{len(self.scores):,}"], ["with a score", hours(int(self.runs.covered().sum()))]]
 
     def called_time(self) -> Int64:
         """The time called spoof in each utterance, in ns."""
@@ -165,8 +162,8 @@ class _System:
             "thresholds": packed_short(np.append(sign * steps, sign * np.inf) + 0.0),
             "false_positive_rates": packed(np.append(share, 1.0)),
             "false_negative_rates": packed(np.zeros(share.size + 1)),
-            "bona_fide_seconds": int(below[-1]) / 1e9,
-            "spoof_seconds": 0.0,
+            "bona_fide": int(below[-1]) / 1e9,
+            "spoof": 0.0,
             "start": int(np.searchsorted(steps, sign * self.threshold)),
         }
         return {"name": printable(self.name), "higher": self.scores.higher, "curve": curve, "eer": None}

@@ -140,3 +140,11 @@ def _kinds(references: References, utterances: Sequence[str]) -> dict[str, list[
             if some.kinds[row] >= 0
         ]
     return found
+
+
+def hours(ns: int) -> str:
+    """A duration to be read, in hours, minutes or seconds."""
+    seconds = ns / 1e9
+    if seconds >= 3600:
+        return f"{seconds / 3600:.2f} h"
+    return f"{seconds / 60:.1f} min" if seconds >= 60 else f"{seconds:.2f} s"

@@ -2,6 +2,7 @@
 // The report: the slider with its rates, which system and which utterances are shown, and links to what is seen.
 (function () {
   const { data, root, byId, element, percent, seconds, say, link } = spoofspan;
+  const amount = data.in_time ? seconds : (utterances) => Math.round(utterances).toLocaleString("en");
   const { systems, current, thresholdOf, callsEverything, nearestIndex, choose, byName } = spoofspan.state;
   const { figures, slider, timelines } = spoofspan;
 
@@ -9,18 +10,18 @@
 
   function showRates() {
     const system = current(), { curve, fpr, fnr, index } = system;
-    const falsePositive = fpr[index] * curve.bona_fide_seconds, falseNegative = fnr[index] * curve.spoof_seconds;
-    const truePositive = curve.spoof_seconds - falseNegative;
+    const falsePositive = fpr[index] * curve.bona_fide, falseNegative = fnr[index] * curve.spoof;
+    const truePositive = curve.spoof - falseNegative;
     const called = truePositive + falsePositive;
     const shown = [
       ["FPR", percent(fpr[index]), "fpr"],
       ["FNR", percent(fnr[index]), "fnr"],
-      ["false positives", seconds(falsePositive), "fp"],
-      ["false negatives", seconds(falseNegative), "fn"],
+      ["false positives", amount(falsePositive), "fp"],
+      ["false negatives", amount(falseNegative), "fn"],
       ["precision", called > 0 ? percent(truePositive / called) : "nothing is called spoof", "precision"],
-      ["recall", percent(truePositive / curve.spoof_seconds), "recall"],
-      ["F1", percent((2 * truePositive) / (called + curve.spoof_seconds)), "f1"],
-      ["false alarms per hour", seconds(3600 * fpr[index]), "alarms"],
+      ["recall", percent(truePositive / curve.spoof), "recall"],
+      ["F1", percent((2 * truePositive) / (called + curve.spoof)), "f1"],
+      ...(data.in_time ? [["false alarms per hour", seconds(3600 * fpr[index]), "alarms"]] : []),
     ];
     byId("rates").replaceChildren(...shown.map(([name, value, id]) =>
       element("div", {}, element("dt", {}, name), element("dd", { id: "rate-" + id }, value))));
