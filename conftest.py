@@ -15,6 +15,7 @@ NEEDS = {
     "src/spoofspan/integrations/dask.py": ("dask", "distributed"),
     "src/spoofspan/integrations/pyannote.py": ("pyannote", "pyannote.core"),
     "src/spoofspan/integrations/hf_evaluate.py": ("datasets", "evaluate"),
+    "src/spoofspan/integrations/versa.py": ("versa", "versa.definition", "torch"),
     "docs/make_pictures.py": ("playwright",),
 }
 # Typer and Rich look at these when they are imported; so they are set before any test is.

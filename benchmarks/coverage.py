@@ -55,8 +55,7 @@ from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.crossing import SAMPLE
 from spoofspan.uncertainty.intervals import interval_of_system
 from spoofspan.uncertainty.measured_system import MeasuredSystem
-from spoofspan.uncertainty.quantiles import quantiles
-from spoofspan.uncertainty.spreads import spread_of
+from spoofspan.uncertainty.spreads import quantiles, spread_of
 
 NS = 20_000_000
 NORMAL = NormalDist()

@@ -30,8 +30,8 @@ from run import as_text
 
 import spoofspan as ss
 from spoofspan.uncertainty.clusters import Resampling, draw_replicates
-from spoofspan.uncertainty.eer_replicates import EerReplicates
-from spoofspan.uncertainty.quantiles import quantiles
+from spoofspan.uncertainty.curve_replicates import EerReplicates
+from spoofspan.uncertainty.spreads import quantiles
 
 EER = 0.15
 DISTANCE = -NormalDist().inv_cdf(EER)

@@ -180,7 +180,7 @@ def calibration(setting: LocateSetting) -> Iterator[Figure]:
     from spoofspan.cm.scoring import load_model, score_sounds, sounds_of_dataset
     from spoofspan.evaluation.calibration import LearningSet
 
-    scorer, card = load_model(setting.model)
+    scorer, card, _ = load_model(setting.model)
     scores, sets = {}, {}
     for name in ("dev", "eval"):
         spec = f"partialspoof:{setting.corpus}:{name}"
@@ -233,7 +233,7 @@ def choice(setting: LocateSetting) -> Iterator[Figure]:
     from spoofspan.cm.scoring import load_model, score_sounds, sounds_of_dataset
     from spoofspan.evaluation.calibration import LearningSet
 
-    scorer, _ = load_model(setting.model)
+    scorer, _, _ = load_model(setting.model)
     for subset in ("dev", "eval"):
         spec = f"partialspoof:{setting.corpus}:{subset}"
         data, scores = ss.read_dataset(spec), score_sounds(scorer, sounds_of_dataset(spec))[0]

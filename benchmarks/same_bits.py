@@ -38,7 +38,7 @@ from random_corpora import random_case  # noqa: E402
 
 import spoofspan as ss  # noqa: E402
 from spoofspan.formats.tables import parquet  # noqa: E402
-from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores  # noqa: E402
+from spoofspan.formats.tables.dataframes import to_arrow  # noqa: E402
 
 PARTITIONINGS = ("one file", "several files", "shuffled rows")
 
@@ -111,7 +111,7 @@ def written(case: Case, folder: Path, kind: str = "one file") -> tuple[Any, Any]
     if kind == "shuffled rows":
         rng = np.random.default_rng(case.seed)
         for side, one in sides.items():
-            table = table_from_references(one) if side == "r" else table_from_scores(one, long=True)
+            table = to_arrow(one)
             rows = rng.permutation(table.num_rows)
             pq.write_table(table.take(rows), folder / f"{side}.parquet", row_group_size=max(20, table.num_rows // 8))
         return folder / "r.parquet", folder / "s.parquet"

@@ -13,6 +13,15 @@ from the jackknife (as spoofspan does), from bootstrap replicates, and by Holm's
 ``seeds``: the mean over several trainings; is its variance right, and does its interval cover the truth?
 ``power``: test sets of the planned size; in which share of them are two systems told apart?
 
+``6 new attacks``, ``13 new attacks``, ``40 new attacks``: speakers and attacks are crossed, and both are new in each
+corpus. 40 speakers have 10 utterances each, with lengths from a gamma law (32 frames of 20 ms on average), one or two
+spoofed spans, and 20 % purely bona fide. A score is 1.8 (bona fide) or minus the difficulty of the attack, drawn from
+N(1.8, 0.9), plus an effect of the speaker for each class (t with 3 degrees of freedom, standard deviation 0.5), one of
+speaker and attack (likewise, 0.35), one of the utterance (normal, 0.5) and noise of the frames (normal, 1, with an
+autocorrelation of 0.8). Two systems share half of the variance of each. The truth is the range EER over all speakers
+and attacks, which is the same for both systems: how often does the interval of one of them hold it, and how often is p
+under 5 %? By speaker, by attack, and by speaker x attack.
+
 Runs are stored one by one (``--store``), so that a long simulation goes on where it was stopped.
 """
 
@@ -22,7 +31,9 @@ import argparse
 import json
 import sys
 import time
+import warnings
 from collections.abc import Callable
+from functools import cache, partial
 from itertools import combinations
 from math import sqrt
 from pathlib import Path
@@ -34,12 +45,11 @@ import spoofspan as ss
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.uncertainty import max_t
 from spoofspan.uncertainty.clusters import Clusters
-from spoofspan.uncertainty.eer_replicates import EerReplicates
-from spoofspan.uncertainty.jackknife import Estimate, Jackknife
+from spoofspan.uncertainty.curve_replicates import EerReplicates
+from spoofspan.uncertainty.jackknife import Estimate, Jackknife, bounds
 from spoofspan.uncertainty.measured_system import measured_system
-from spoofspan.uncertainty.power import clusters_needed
 from spoofspan.uncertainty.ranks import ranks
-from spoofspan.uncertainty.scales import bounds
+from spoofspan.uncertainty.sample_size import clusters_needed
 from spoofspan.uncertainty.variance_components import variance_components
 
 NORMAL = NormalDist()
@@ -262,6 +272,116 @@ def powered(number: int) -> dict:
     return found
 
 
+CLASS_MEAN, DIFFICULTY_SPREAD = 1.8, 0.9
+SPEAKER_EFFECT, PAIR_EFFECT, UTTERANCE_EFFECT, AUTOCORRELATION = 0.5, 0.35, 0.5, 0.8
+
+
+def heavy_tailed(rng: np.random.Generator, size) -> np.ndarray:
+    """Effects with a standard deviation of 1 from t with 3 degrees of freedom."""
+    return rng.standard_t(3, size) / sqrt(3)
+
+
+@cache
+def population_eer(draws: int = 4_000_000) -> float:
+    """The range EER over all speakers and attacks: that of the scores' two distributions."""
+    rng = np.random.default_rng(9)
+
+    def rest() -> np.ndarray:
+        own = SPEAKER_EFFECT * heavy_tailed(rng, draws) + UTTERANCE_EFFECT * rng.normal(size=draws)
+        return own + rng.normal(size=draws)
+
+    bona_fide = np.sort(CLASS_MEAN + rest())
+    difficulty = CLASS_MEAN + DIFFICULTY_SPREAD * rng.normal(size=draws)
+    spoof = np.sort(-difficulty + PAIR_EFFECT * heavy_tailed(rng, draws) + rest())
+    low, high = -5.0, 5.0
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        fpr, fnr = np.searchsorted(bona_fide, middle) / draws, 1 - np.searchsorted(spoof, middle) / draws
+        low, high = (middle, high) if fpr < fnr else (low, middle)
+    return float(np.searchsorted(bona_fide, low) / draws)
+
+
+class CrossedCorpus:
+    """Two systems that are equally good over all speakers and attacks, on some of both."""
+
+    def __init__(self, rng: np.random.Generator, attacks: int, speakers: int = 40, each: int = 10) -> None:
+        self.speaker = np.repeat(np.arange(speakers), each)
+        count = self.speaker.size
+        self.attack = rng.permutation(np.arange(count) % attacks)
+        self.attack[rng.permutation(count)[: count // 5]] = -1
+        lengths = np.maximum(np.round(rng.gamma(4, 8, count)), 6).astype(np.int64)
+        self.offsets = np.concatenate(([0], np.cumsum(lengths)))
+        self.utterance = np.repeat(np.arange(count), lengths)
+        self.spoof = np.zeros(self.utterance.size, bool)
+        for place in np.flatnonzero(self.attack >= 0).tolist():
+            start, end = self.offsets[place : place + 2].tolist()
+            ends = np.sort(rng.choice(np.arange(start, end + 1), 2 * int(rng.integers(1, 3)), replace=False))
+            for first, last in ends.reshape(-1, 2).tolist():
+                self.spoof[first:last] = True
+        self.names = [f"u{place:04}" for place in range(count)]
+        self.attacks = attacks
+        common = self._effects(rng)
+        self.scores = {name: self._score(common, self._effects(rng)) for name in ("a", "b")}
+
+    def _effects(self, rng: np.random.Generator) -> list[np.ndarray]:
+        """The effects on each frame, each with its standard deviation: difficulties, and all the others."""
+        speakers, count = int(self.speaker[-1]) + 1, self.speaker.size
+        speaker, attack = self.speaker[self.utterance], self.attack[self.utterance]
+        of_speaker = heavy_tailed(rng, (2, speakers))[self.spoof.astype(int), speaker]
+        of_pair = heavy_tailed(rng, (speakers, self.attacks))[speaker, attack] * self.spoof
+        difficulty = rng.normal(size=self.attacks)[attack] * self.spoof
+        noise = rng.normal(size=self.utterance.size)
+        starts = np.zeros(noise.size, bool)
+        starts[self.offsets[:-1]] = True
+        step = sqrt(1 - AUTOCORRELATION**2)
+        for place in range(noise.size):
+            if not starts[place]:
+                noise[place] = AUTOCORRELATION * noise[place - 1] + step * noise[place]
+        of_utterance = rng.normal(size=count)[self.utterance]
+        return [
+            -DIFFICULTY_SPREAD * difficulty,
+            SPEAKER_EFFECT * of_speaker,
+            PAIR_EFFECT * of_pair,
+            UTTERANCE_EFFECT * of_utterance,
+            noise,
+        ]
+
+    def _score(self, common: list[np.ndarray], own: list[np.ndarray]) -> ss.Scores:
+        middle = np.where(self.spoof, -CLASS_MEAN, CLASS_MEAN)
+        shared = sum(sqrt(SHARED) * a + sqrt(1 - SHARED) * b for a, b in zip(common, own, strict=True))
+        return ss.Scores.from_columns(self.names, self.offsets, middle + shared, hop=0.02, higher="bonafide")
+
+    @property
+    def references(self) -> ss.References:
+        lengths = np.diff(self.offsets)
+        frame = np.arange(self.utterance.size) - self.offsets[self.utterance]
+        return ss.References.from_columns(
+            self.names, lengths * NS, self.offsets, frame * NS, (frame + 1) * NS, self.spoof
+        )
+
+    @property
+    def factors(self) -> dict[str, dict[str, str]]:
+        attacks = ["-" if one < 0 else f"A{one:02}" for one in self.attack.tolist()]
+        speakers = [f"s{one:02}" for one in self.speaker.tolist()]
+        return {
+            "speaker": dict(zip(self.names, speakers, strict=True)),
+            "attack": dict(zip(self.names, attacks, strict=True)),
+        }
+
+
+def new_attacks(attacks: int, number: int) -> dict:
+    corpus, truth = CrossedCorpus(np.random.default_rng([10, attacks, number]), attacks), population_eer()
+    references, factors, found = corpus.references, corpus.factors, {}
+    for some in (["speaker"], ["attack"], ["speaker", "attack"]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ss.SpoofspanWarning)  # few attacks
+            compared = ss.compare(references, corpus.scores, clusters={name: factors[name] for name in some})
+        one, key = compared.intervals["a"], "by " + " x ".join(some)
+        found[f"{key}: covered"] = bool(one.low <= truth <= one.high)
+        found[f"{key}: p under 5 %"] = bool(compared["a", "b"].p_value < LEVEL)
+    return found
+
+
 SIMULATIONS: dict[str, tuple[Callable[[int], dict], int]] = {
     "families": (family, 1000),
     "families of 20 utterances": (family_few, 300),
@@ -269,6 +389,9 @@ SIMULATIONS: dict[str, tuple[Callable[[int], dict], int]] = {
     "spread": (spread, 20),
     "seeds": (seeded, 1000),
     "power": (powered, 1000),
+    "6 new attacks": (partial(new_attacks, 6), 300),
+    "13 new attacks": (partial(new_attacks, 13), 300),
+    "40 new attacks": (partial(new_attacks, 40), 300),
 }
 
 

@@ -47,6 +47,7 @@ autodoc_mock_imports = [
     "pyannote",
     "datasets",
     "evaluate",
+    "versa",
     "transformers",
     "safetensors",
 ]
@@ -87,6 +88,9 @@ MODULES = {
     "spoofspan.integrations.pyannote": "pyannote",
     "spoofspan.integrations.huggingface": "Hugging Face data sets",
     "spoofspan.integrations.hf_evaluate": "Hugging Face evaluate",
+    "spoofspan.integrations.leaderboards": "Leaderboards and model cards",
+    "spoofspan.integrations.versa": "VERSA",
+    "spoofspan.integrations.deepfense": "DeepFense",
     "spoofspan.cm": "The countermeasure",
     "spoofspan.corpus.building": "Building corpora",
     "spoofspan.corpus.checking": "Checking corpora",

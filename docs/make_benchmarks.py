@@ -5,7 +5,7 @@ from __future__ import annotations
 import made_pages
 
 from spoofspan.formats.datasets.benchmarks import Benchmark, benchmarks
-from spoofspan.report.benchmark_tables import short_measures
+from spoofspan.report.results import short_measures
 
 
 def overview() -> str:

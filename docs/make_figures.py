@@ -7,7 +7,6 @@ from pathlib import Path
 
 import spoofspan as ss
 import spoofspan.demo
-from spoofspan.report.figures import calibration_data, calibration_figures
 from spoofspan.report.figures import figure_data as data
 from spoofspan.report.figures import system_figures as figures
 from spoofspan.report.figures import utterance_figures as timeline_figures
@@ -45,11 +44,9 @@ def main() -> None:
         "boundary": figures.draw_boundary(
             [data.boundary_data(references, systems[hop], f"{1000 * hop:g} ms") for hop in (0.02, 0.32)]
         ),
-        "reliability": calibration_figures.draw_reliability(
-            [calibration_data.reliability_data(one, "llr") for one in curves]
-        ),
-        "pav": calibration_figures.draw_pav([calibration_data.pav_data(one, "llr") for one in curves]),
-        "tippett": calibration_figures.draw_tippett([calibration_data.tippett_data(one, "llr") for one in curves]),
+        "reliability": figures.draw_reliability([data.reliability_data(one, "llr") for one in curves]),
+        "pav": figures.draw_pav([data.pav_data(one, "llr") for one in curves]),
+        "tippett": figures.draw_tippett([data.tippett_data(one, "llr") for one in curves]),
         "timeline": timeline_figures.draw_timeline(timeline_data(references, systems[0.02], UTTERANCE, at)),
         "measurement": timeline_figures.draw_measurement(
             measurement_data(references, systems[0.16], UTTERANCE, 0.16, at)

@@ -1,5 +1,6 @@
-"""Take pictures of the demo's pages: ``python docs/make_pictures.py [FOLDER]`` (needs playwright and Chromium).
+"""Take pictures of the demo's pages: ``python docs/make_pictures.py [FOLDER [REAL]]`` (needs playwright and Chromium).
 
+REAL is a folder with the score files of real-systems.md, whose page is taken too.
 Pages ask for Inter first, a free font: with it (on Debian fonts-inter) the pictures come out as they are kept.
 """
 
@@ -27,6 +28,13 @@ SYSTEMS = ["20 ms branch=unit0.02.score", "160 ms branch=unit0.16.score", "640 m
 FILES = ["references.rttm", *SYSTEMS, "--durations", "reco2dur"]
 
 
+REAL_FILES = [
+    *("ASVspoof2019.LA.cm.eval.trl.txt.gz", "am=air-amsoftmax.eval.txt.gz", "oc=air-ocsoftmax.eval.txt.gz"),
+    *("cfst=ecapa-cfst.eval.txt.gz", "ctsf=ecapa-ctsf.eval.txt.gz", "--higher", "bonafide", "--higher", "oc=spoof"),
+    *("-m", "utterance-min-tdcf", "--asv-scores", "ASVspoof2019.LA.asv.eval.gi.trl.scores.txt.gz"),
+]
+
+
 def main() -> None:
     """Make the pages, open them in each view, and keep what is seen."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "pictures"
@@ -47,6 +55,11 @@ def main() -> None:
         _opened(browser, demo / "numbers.html", {}).pdf(
             path=str(folder / "report-print.pdf"), format="A4", prefer_css_page_size=True
         )
+        if len(sys.argv) > 2:
+            page = demo / "real.html"
+            title = ["--title", "Public systems on ASVspoof 2019 LA", "--out", str(page)]
+            _spoofspan(Path(sys.argv[2]), "report", *REAL_FILES, *title)
+            _opened(browser, page, VIEWS["desktop"]).screenshot(path=str(folder / "real-systems.png"))
         browser.close()
 
 

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
+from utterance_corpora import REAL
 
 import spoofspan as ss
 import spoofspan.demo
@@ -152,7 +153,7 @@ def demo_files(tmp_path_factory):
         if label != "bonafide":
             proposals[utterance].append([0.9, float(start), float(start) + float(duration)])
     (folder / "proposals.json").write_text(json.dumps(proposals), "utf-8")
-    labels = {utterance: (~spoof).astype(np.uint8) for utterance, spoof in segments_of(references, 0.02)}
+    labels = {utterance: (~spoof).astype(np.uint8) for utterance, spoof in segments_of(references, 0.02).items()}
     np.savez(folder / "labels.npz", **labels)
     unpack(GOLDEN / "gaps" / "dev_score_ali_2_20230101.pkl.gz", folder)
     for name, other in {"protocol.txt": "trl.txt", "log_output_dev": "", "asv_scores.txt": ""}.items():
@@ -256,6 +257,19 @@ def test_the_commands_of_a_page_run(page, request, tmp_path):
 @pytest.mark.parametrize("page", SLOW, ids=lambda page: page.name)
 def test_the_slow_commands_of_a_page_run(page, request, tmp_path):
     run_page(page, request, tmp_path, slow=True)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not REAL.is_dir(), reason="there are no real scores; SPOOFSPAN_REAL_SCORES names their folder")
+@pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
+def test_the_commands_on_real_scores_print_what_their_page_shows(tmp_path):
+    for path in REAL.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    blocks = blocks_of(ROOT / "docs" / "real-systems.md")
+    assert len(blocks) == 5
+    for block in blocks:
+        run_block(block, tmp_path)
+    assert all((tmp_path / name).stat().st_size > 10_000 for name in ("report.html", "det.pdf", "python.html"))
 
 
 # ---------------------------------------------------------------- commands that are only named

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from spoofspan.base.version import __version__
     from spoofspan.cm.locate import locate
     from spoofspan.cm.located import Location
+    from spoofspan.data.bare_ids import with_bare_ids
     from spoofspan.data.calibration import Calibration
     from spoofspan.data.proposals import Proposals
     from spoofspan.data.references import References
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         bisection_eer,
         error_curve,
         evaluate,
+        evaluate_utterances,
         overlay,
         point_eer,
         point_mass,
@@ -34,8 +36,9 @@ if TYPE_CHECKING:
     )
     from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurement, Measurement
     from spoofspan.evaluation.resolution_table import ResolutionTable, resolution_table
+    from spoofspan.evaluation.result_diff import ResultDiff, diff_results
     from spoofspan.evaluation.signature import Signature
-    from spoofspan.evaluation.utterances import evaluate_utterances
+    from spoofspan.evaluation.verification import Verification, verify
     from spoofspan.formats.calibrations import read_calibration, write_calibration
     from spoofspan.formats.convert import write_references, write_scores
     from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_dataset
@@ -49,13 +52,13 @@ if TYPE_CHECKING:
     from spoofspan.measures.curve import ErrorCurve
     from spoofspan.measures.eer import EqualErrorRate, equal_error_rate
     from spoofspan.measures.eer_state import EerBracket, EerState
-    from spoofspan.measures.events.called_ranges import called_ranges
-    from spoofspan.measures.events.proposals_from_scores import proposals_from_scores
+    from spoofspan.measures.events.proposals_from_scores import called_ranges, proposals_from_scores
     from spoofspan.measures.measure import Measure
     from spoofspan.measures.operating_point import OperatingPoint
     from spoofspan.measures.per_utterance import UtteranceErrors, errors_by_utterance
     from spoofspan.report import figures as plot
     from spoofspan.report.page.report_file import write_report
+    from spoofspan.report.published import Published, published
     from spoofspan.scale.sharding import sharded
     from spoofspan.scale.shards import evaluate_shards
     from spoofspan.uncertainty import (
@@ -78,6 +81,7 @@ _HOMES = {
     "cm.located": "Location",
     "data.proposals": "Proposals",
     "data.references": "References",
+    "data.bare_ids": "with_bare_ids",
     "data.rules": "CONVENTIONS Rules",
     "data.scores": "Scores",
     "data.utterance_scores": "UtteranceScores",
@@ -85,12 +89,14 @@ _HOMES = {
     "evaluation.corpus": "Evaluation default_measures",
     "evaluation.domains": "DomainTable measure_domains",
     "evaluation.evaluate": (
-        "best_possible bisection_eer error_curve evaluate overlay point_eer point_mass range_eer utterance_eer"
+        "best_possible bisection_eer error_curve evaluate evaluate_utterances overlay point_eer point_mass range_eer "
+        "utterance_eer"
     ),
     "evaluation.measurement": "BisectionMeasurement EventMeasurement Measurement",
     "evaluation.resolution_table": "ResolutionTable resolution_table",
+    "evaluation.result_diff": "ResultDiff diff_results",
     "evaluation.signature": "Signature",
-    "evaluation.utterances": "evaluate_utterances",
+    "evaluation.verification": "Verification verify",
     "formats.calibrations": "read_calibration write_calibration",
     "formats.convert": "write_references write_scores",
     "formats.datasets.partialspoof_dataset": "Dataset read_dataset",
@@ -104,13 +110,13 @@ _HOMES = {
     "measures.curve": "ErrorCurve",
     "measures.eer": "EqualErrorRate equal_error_rate",
     "measures.eer_state": "EerBracket EerState",
-    "measures.events.called_ranges": "called_ranges",
-    "measures.events.proposals_from_scores": "proposals_from_scores",
+    "measures.events.proposals_from_scores": "called_ranges proposals_from_scores",
     "measures.measure": "Measure",
     "measures.operating_point": "OperatingPoint",
     "measures.per_utterance": "UtteranceErrors errors_by_utterance",
     "report": "figures:plot",
     "report.page.report_file": "write_report",
+    "report.published": "Published published",
     "scale.sharding": "sharded",
     "scale.shards": "evaluate_shards",
     "uncertainty": "Comparison Interval Resampling SeedVariation compare interval seed_variation",
@@ -137,9 +143,11 @@ __all__ = [
     "Measurement",
     "OperatingPoint",
     "Proposals",
+    "Published",
     "References",
     "Resampling",
     "ResolutionTable",
+    "ResultDiff",
     "Rules",
     "SampleSize",
     "ScoreMass",
@@ -153,6 +161,7 @@ __all__ = [
     "UsageError",
     "UtteranceErrors",
     "UtteranceScores",
+    "Verification",
     "__version__",
     "best_possible",
     "bisection_eer",
@@ -160,6 +169,7 @@ __all__ = [
     "called_ranges",
     "compare",
     "default_measures",
+    "diff_results",
     "equal_error_rate",
     "error_curve",
     "errors_by_utterance",
@@ -176,6 +186,7 @@ __all__ = [
     "point_eer",
     "point_mass",
     "proposals_from_scores",
+    "published",
     "range_eer",
     "read_calibration",
     "read_dataset",
@@ -195,6 +206,8 @@ __all__ = [
     "seed_variation",
     "sharded",
     "utterance_eer",
+    "verify",
+    "with_bare_ids",
     "write_calibration",
     "write_references",
     "write_report",

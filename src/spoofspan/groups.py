@@ -1,20 +1,23 @@
 """Breakdowns as functions.
 
-They live in :mod:`spoofspan.evaluation.breakdown`, those of whole utterances in :mod:`spoofspan.evaluation.utterances`.
+They live in :mod:`spoofspan.evaluation.breakdown`, those of whole utterances in :mod:`spoofspan.evaluation.evaluate`.
 """
 
 from spoofspan.evaluation.breakdown import Breakdown, Group, by_boundary, by_column, by_kind, by_length
 from spoofspan.evaluation.crossed import CrossedBreakdown, CrossedCell
-from spoofspan.evaluation.utterances import cross_utterances
+from spoofspan.evaluation.evaluate import cross_utterances
+from spoofspan.uncertainty.comparison import GroupedComparison, compare_groups
 
 __all__ = [
     "Breakdown",
     "CrossedBreakdown",
     "CrossedCell",
     "Group",
+    "GroupedComparison",
     "by_boundary",
     "by_column",
     "by_kind",
     "by_length",
+    "compare_groups",
     "cross_utterances",
 ]

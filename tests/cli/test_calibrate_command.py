@@ -97,20 +97,23 @@ def test_scores_of_whole_utterances(said, corpus, folder):
         values = rng.normal(size=spoof.size) + np.where(spoof, -1.0, 1.0)
         scores = ss.UtteranceScores(tuple(corpus.protocol.utterance), values, "bonafide")
         ss.write_scores(scores, folder / f"{name}.tsv")
-    said("calibrate", "protocol.txt", "--utterance-scores", "a.tsv", "--out", "a.json")
-    said("calibrate", "--apply", "a.json", "--utterance-scores", "a.tsv", "--out", "a_llr.tsv")
+    said("calibrate", "protocol.txt", "a.tsv", "--out", "a.json")
+    said("calibrate", "--apply", "a.json", "a.tsv", "--out", "a_llr.tsv")
     given, made = (ss.read_utterance_scores(folder / name) for name in ("a.tsv", "a_llr.tsv"))
     np.testing.assert_array_equal(made.values, ss.read_calibration(folder / "a.json").apply(given).values)
-    words = ("fuse", "protocol.txt", "--utterance-scores", "a.tsv", "--utterance-scores", "b.tsv")
-    assert "fused, held out by utterance" in said(*words, "--out", "ab.json").out
+    words = ("fuse", "protocol.txt", "a.tsv", "b.tsv")
+    assert "fused, held out by speaker" in said(*words, "--out", "ab.json").out
+    assert "fused, held out by utterance" in said(*words, "--cluster", "utterance").out
     # of references, an utterance is spoof if any of it is
-    assert said("calibrate", "ref.parquet", "--utterance-scores", "a.tsv", "--folds", "0").out
-    words = ("calibrate", "protocol.txt", "--utterance-scores")
-    said(*words, "a.tsv", "--utterance-scores-format", "asvspoof5", "--out", "again.json")
+    assert said("calibrate", "ref.parquet", "a.tsv", "--folds", "0").out
+    words = ("calibrate", "protocol.txt")
+    said(*words, "a.tsv", "--scores-format", "asvspoof5", "--out", "again.json")
     assert ss.read_calibration(folder / "again.json").map == ss.read_calibration(folder / "a.json").map
-    assert "give --utterance-scores-format" in said(*words, "a.tsv", "--scores-format", "asvspoof5", code=2).err
+    assert "give the file of utterance scores as SCORES" in said(*words, "--utterance-scores", "a.tsv", code=2).err
     (folder / "bare.txt").write_text((folder / "a.tsv").read_text().partition("\n")[2])
-    assert "write the line 'filename TAB cm-score' above them" in said(*words, "bare.txt", code=3).err
+    assert "give --higher bonafide or spoof" in said(*words, "bare.txt", code=2).err
+    said(*words, "bare.txt", "--higher", "bonafide", "--out", "bare.json")
+    assert ss.read_calibration(folder / "bare.json").map == ss.read_calibration(folder / "a.json").map
     refused = said("calibrate", "--apply", "a.json", "s20.parquet", "--out", "no.parquet", code=2).err
     assert "learned on scores of whole utterances, and these are in time" in refused
 
@@ -118,10 +121,10 @@ def test_scores_of_whole_utterances(said, corpus, folder):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["calibrate", "ref.parquet"], "give SCORES after REFERENCES, or --utterance-scores"),
+        (["calibrate", "ref.parquet"], "give SCORES after REFERENCES"),
         (["calibrate"], "give REFERENCES and SCORES to learn a calibration"),
         (["calibrate", "ref.parquet", "s20.parquet", "--method", "line"], "no method 'line'"),
-        (["calibrate", "ref.parquet", "s20.parquet", "--utterance-scores-format", "asvspoof5"], "goes with --utter"),
+        (["calibrate", "ref.parquet", "s20.parquet", "s640.parquet"], "of one system, and these are 2 (s20, s640)"),
         (["calibrate", "ref.parquet", "s20.parquet", "--prior", "1"], "--prior 1.0: must lie between 0 and 1"),
         (["calibrate", "ref.parquet", "s20.parquet", "--folds", "1"], "at least two folds"),
         (["calibrate", "ref.parquet", "s20.parquet", "--out", "map.parquet"], "write it to map.json, then give that"),

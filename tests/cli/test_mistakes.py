@@ -293,7 +293,7 @@ SHELL = {
     "11 no file of a threshold": (
         f"{GOOD} -m range-f1 --threshold-from dev.json",
         2,
-        ["there is no file 'dev.json'; eval --format json --out writes it"],
+        ["there is no file 'dev.json'; write one with: spoofspan eval"],
         None,
     ),
     "20 semicolons": (

@@ -42,7 +42,7 @@ def test_a_flag_of_one_value_cannot_be_repeated(words, capsys):
 
 
 @pytest.mark.parametrize(
-    "more", [["--cluster=speaker", "--cluster=attack"], ["--metadata", "a", "--hop", "1", "--metadata", "b"]]
+    "more", [["--interval=bca", "--interval=percentile"], ["--metadata", "a", "--hop", "1", "--metadata", "b"]]
 )
 def test_a_repetition_is_found_wherever_it_stands(more, capsys):
     code, printed = run([*FILES, *more], capsys)

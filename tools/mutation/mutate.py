@@ -44,7 +44,7 @@ from equivalent import EQUIVALENT, Equivalent
 REPOSITORY = Path(__file__).resolve().parents[2]
 # what is asked for by name, and the files over which it is spread
 MODULES = {
-    "mass": ("mass/score_mass", "mass/stretches", "base/bits", "mass/ranges"),
+    "mass": ("mass/score_mass", "mass/ranges"),
     "histogram": ("measures/histogram",),
     "curve": ("measures/operating_point", "measures/crossing", "measures/curve", "measures/eer"),
     "points": ("mass/grid", "mass/point_labels", "mass/points", "mass/pooling"),
@@ -56,8 +56,8 @@ COPIED = (
 )
 MADE_TESTS = {module: (f"test_mutants_{module}.py",) for module in MODULES}
 MADE_TESTS["histogram"] = ("test_mutants_bins.py", "test_mutants_histogram.py")  # the faster ones first
-MADE_TESTS["mass"] += ("test_bits.py", "test_mutants_overlaying.py", "test_mutants_large.py")
-MADE_TESTS["curve"] += ("test_near_step.py", "test_mutants_large.py")
+MADE_TESTS["mass"] += ("test_mutants_overlaying.py", "test_mutants_large.py")
+MADE_TESTS["curve"] += ("test_step.py", "test_mutants_large.py")
 MADE_TESTS["points"] += ("test_point_labels.py", "test_pooling.py", "test_mutants_mass.py", "test_mutants_large.py")
 for sampled in ("mass", "curve", "points"):
     MADE_TESTS[sampled] += ("test_mutants_guess.py",)

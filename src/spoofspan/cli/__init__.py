@@ -4,11 +4,11 @@
 
     commands.py              the list of commands, each loaded when it is used            <- read this first
     options.py               flags that several commands share, and how a result is printed
-    inputs.py                what a command reads; eval_inputs.py: only eval; system_inputs.py: of several systems
+    inputs.py                what a command reads; eval_inputs.py: a corpus; system_inputs.py: several systems
     eval.py, compare.py, ... one command each
 
 May import every package. Results go to stdout, diagnostics and progress to stderr. Exit codes: 0 ok, 2 usage, 3 bad
-data, 4 undefined measure, 130 interrupted.
+data, 4 undefined measure, 5 not confirmed (verify), 130 interrupted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ with handled_by(end_at_once):  # nothing is open yet
     import typer
 
     from spoofspan.base import progress
-    from spoofspan.base.errors import SpoofspanError, SpoofspanWarning
+    from spoofspan.base.errors import IntervalWarning, SpoofspanError, SpoofspanWarning
     from spoofspan.base.version import __version__
     from spoofspan.cli.commands import LazyGroup
     from spoofspan.formats.arrow import leave_signals_to_python
@@ -104,6 +104,7 @@ def _run(interruptions: Interruptions) -> None:
 
     with warnings.catch_warnings(), progress.shown_on(sys.stderr):
         warnings.simplefilter("always", SpoofspanWarning)
+        warnings.simplefilter("ignore", IntervalWarning)  # results print them
         warnings.showwarning = say_once
         try:
             app()

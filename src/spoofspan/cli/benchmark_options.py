@@ -47,10 +47,13 @@ def filled_in(name: str, typed: dict[str, Any]) -> tuple[BenchmarkRun, dict[str,
 
     benchmark = find_benchmark(name)
     options: dict[str, Any] = {**benchmark.options, "measure": list(benchmark.measures)}
+    # files that state these themselves are taken at their word
+    stated: dict[str, Any] = {key: options.pop(key) for key in ("higher", "hop") if key in options}
+    assumed = {key: value for key, value in stated.items() if typed[key] is None}
     given = {key: typed[key] for key in options if typed[key] not in (None, [], DEFAULTS.get(key))}
     changed = [key for key, value in given.items() if value != options[key]]
     changed += [key for key in _deviations(options.get("convention"), typed) if key not in changed]
-    run = BenchmarkRun(name, benchmark, tuple(f"--{key.replace('_', '-')}" for key in changed))
+    run = BenchmarkRun(name, benchmark, tuple(f"--{key.replace('_', '-')}" for key in changed), assumed)
     typer.echo(f"{benchmark.name}: {benchmark.title}; ranked: {benchmark.ranked}", err=True)
     for note in run.notes:
         typer.echo(f"note: {note}", err=True)

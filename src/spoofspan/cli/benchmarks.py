@@ -33,7 +33,7 @@ def benchmarks(
     """
     from spoofspan.formats.datasets.benchmarks import benchmarks as every
     from spoofspan.formats.datasets.benchmarks import find_benchmark
-    from spoofspan.report.benchmark_tables import benchmark_table, benchmarks_table
+    from spoofspan.report.results import benchmark_table, benchmarks_table
 
     o.must_be_free(out, force=force)
     if name is None:

@@ -10,17 +10,12 @@ import typer
 
 from spoofspan.base.errors import UsageError
 from spoofspan.base.progress import progress
-from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import cluster_arguments
-from spoofspan.cli.inputs import Inputs, takes_inputs
 from spoofspan.cli.system_inputs import Systems, takes_systems
-from spoofspan.data.sides import separate_seeds
 
 if TYPE_CHECKING:
     from spoofspan.data.calibration import Calibration
-
-UTTERANCE_SCORES = "Scores of whole utterances in the place of SCORES; REFERENCES may then be a protocol."
 
 
 @dataclass(frozen=True)
@@ -42,22 +37,18 @@ class LearningOptions:
     )
     metadata: str | None = o.typed_flag("Table with a column utterance, or a protocol. It names speakers.")
     method: str | None = o.typed_flag("affine or pav.", of=["affine", "pav"], show_default="affine")
-    utterance_scores_format: str | None = o.typed_flag(
-        "Format of the utterance scores, if not recognised.", of=completion.utterance_score_formats
-    )
     scores_to: str | None = o.typed_flag("Format of the scores in --out, if its name does not tell.", "--to")
 
 
 takes_learning = o.takes_options("learning", LearningOptions)
 
 
-@takes_inputs
+@takes_systems
 @takes_learning
 @o.takes_range_rules
 def calibrate(
     *,
-    inputs: Inputs,
-    utterance_scores: str | None = o.flag(None, UTTERANCE_SCORES),
+    systems: Systems,
     learning: LearningOptions,
     convention: o.Convention = "default",
     output: o.OutputFormat = o.Output.text,
@@ -70,7 +61,8 @@ def calibrate(
 
     Learn on a development set (affine: a line by logistic regression, weighed by duration; pav: the best increasing
     map), then apply to any scores of the same system. The order of the scores, and so every EER, stays as it was. Cllr
-    and costs are shown before and after, and cross-validated over speakers.
+    and costs are shown before and after, and cross-validated over speakers. Scores may be of whole utterances;
+    REFERENCES may then be a protocol or a key.
 
     For example:
 
@@ -80,13 +72,9 @@ def calibrate(
 
       spoofspan calibrate eval.rttm eval.parquet --durations eval.dur --apply calibration.json
 
-      spoofspan calibrate protocol.txt --utterance-scores dev.tsv --out calibration.json
+      spoofspan calibrate protocol.txt dev.tsv --out calibration.json
     """
-    if learning.apply is not None and utterance_scores is None and inputs.scores is None and inputs.dataset is None:
-        inputs = replace(inputs, scores=inputs.references, references=None)  # the only word typed is the scores
-    where = utterance_scores or inputs.scores
-    files = {Path(where or "scores").stem: where}
-    _run(inputs, files, utterance_scores is not None, learning, convention, rules, output, out, force)
+    _run(systems, learning, convention, rules, output, out, force, several=False)
 
 
 @takes_systems
@@ -95,7 +83,6 @@ def calibrate(
 def fuse(
     *,
     systems: Systems,
-    utterance_scores: list[str] | None = o.flag(None, f"{UTTERANCE_SCORES} One for each system."),
     learning: LearningOptions,
     convention: o.Convention = "default",
     output: o.OutputFormat = o.Output.text,
@@ -108,7 +95,8 @@ def fuse(
 
     Learn the weight of each system on a development set, by logistic regression weighed by duration (with --method pav,
     of systems that were calibrated first), then apply them to other scores of the same systems, in the same order.
-    Hops may differ: fused scores have the finest.
+    Hops may differ: fused scores have the finest. Scores may be of whole utterances; REFERENCES may then be a protocol
+    or a key.
 
     For example:
 
@@ -116,94 +104,63 @@ def fuse(
 
       spoofspan fuse --apply fusion.json eval_a.parquet eval_b.parquet --out eval_fused.parquet
 
-      spoofspan fuse protocol.txt --utterance-scores a.tsv --utterance-scores b.tsv --out fusion.json
+      spoofspan fuse protocol.txt a.tsv b.csv --higher b=spoof --out fusion.json
     """
-    from spoofspan.formats.calibrations import read_calibration
-    from spoofspan.formats.datasets.systems import find_systems, join_parts, systems_of
-    from spoofspan.formats.reading import read_utterance_scores
-
-    inputs, words = systems.typed, list(systems.words)
-    if utterance_scores:
-        words = utterance_scores
-    elif learning.apply is not None:
-        learned_of = read_calibration(learning.apply).systems
-        if len(learned_of) == 1:
-            raise UsageError(
-                f"{learning.apply} is a calibration of one system ({learned_of[0]}): spoofspan calibrate applies it"
-            )
-        if len(words) + 1 == len(learned_of):
-            words, inputs = [str(inputs.references), *words], replace(inputs, references=None)
-        elif len(words) < len(learned_of):
-            raise UsageError(
-                f"{learning.apply} is a fusion of {len(learned_of)} systems ({', '.join(learned_of)}); give the scores "
-                "of each, in this order"
-            )
-    found = join_parts(
-        find_systems(words, set_name=systems.set_name),
-        lambda one: (read_utterance_scores if utterance_scores else inputs.read_scores)(one.path),
-    )
-    files = {name: one.path for name, one in separate_seeds(systems_of(found)).items()}
-    if len(files) < 2:
-        raise UsageError(
-            f"a fusion needs the scores of at least two systems, not of {len(files)}; spoofspan calibrate takes one"
-        )
-    _run(inputs, dict(files), bool(utterance_scores), learning, convention, rules, output, out, force)
+    _run(systems, learning, convention, rules, output, out, force, several=True)
 
 
 def _run(
-    inputs: Inputs,
-    files: dict[str, str | None],
-    of_utterances: bool,
+    systems: Systems,
     learning: LearningOptions,
     convention: str,
     rules: dict[str, Any],
     output: o.Output,
     out: str | None,
     force: bool,
+    *,
+    several: bool,
 ) -> None:
     from spoofspan.base.version import __version__
     from spoofspan.evaluation import calibration as library
     from spoofspan.evaluation import calibration_effects as worth
     from spoofspan.formats.calibrations import read_calibration, write_calibration
     from spoofspan.formats.convert import SCORES_BY_SUFFIX, write_converted
-    from spoofspan.formats.reading import read_utterance_scores
-    from spoofspan.report.calibration_table import calibration_table
-    from spoofspan.report.results import finite
+    from spoofspan.report.results import calibration_table, finite
 
     o.must_be_free(out, force=force)
     how: dict[str, Any] = {"convention": convention, **rules}
     learned: Calibration
-    measured = inputs.references is not None or inputs.dataset is not None
     if learning.apply is not None:
         of_learning = ("method", "prior", "ridge", "folds", "cluster", "metadata")
         o.refuse_typed(learning, of_learning, "is for learning, and --apply applies what was learned; leave it out")
-        if out is None and not measured:
-            raise UsageError("give --out, the file of calibrated scores, or REFERENCES to measure them")
         learned = read_calibration(learning.apply)
-    elif not measured:
-        raise UsageError("give REFERENCES and SCORES to learn a calibration, or --apply CALIBRATION and SCORES")
+        systems = _to_apply(systems, learned, learning.apply, several)
     elif out is not None and Path(out).suffix in SCORES_BY_SUFFIX:
         raise UsageError(
             f"--out {out}: what is learned is written as JSON, and this is the name of a score file; write it to "
             f"{Path(out).stem}.json, then give that with --apply and the scores with --out {out}"
         )
+    measured = systems.typed.references is not None or systems.typed.dataset is not None
+    if learning.apply is None and not measured:
+        raise UsageError("give REFERENCES and SCORES to learn a calibration, or --apply CALIBRATION and SCORES")
+    if out is None and not measured:
+        raise UsageError("give --out, the file of calibrated scores, or REFERENCES to measure them")
+    if not systems.words and systems.typed.dataset is None:
+        raise UsageError("give SCORES after REFERENCES")
     truth: Any = None
-    scores: dict[str, Any]
-    if learning.utterance_scores_format is not None and not of_utterances:
-        raise UsageError("--utterance-scores-format goes with --utterance-scores")
-    if of_utterances:
-        if inputs.scores_format is not None:
-            raise UsageError("--scores-format is that of scores in time; give --utterance-scores-format")
-        truth = inputs.read_truth() if measured else None
-        scores = {
-            name: read_utterance_scores(
-                str(one), learning.utterance_scores_format, higher=o.polarity(inputs.higher), column=inputs.column
-            )
-            for name, one in files.items()
-        }
+    if measured:
+        truth, scores = systems.read_each(fewest=0)
     else:
-        truth = replace(inputs, scores=None).read_known()[0] if measured else None
-        scores = {name: _scores(inputs, one) for name, one in files.items()}
+        scores = systems.read_scores()
+    if several and len(scores) < 2:
+        raise UsageError(
+            f"a fusion needs the scores of at least two systems, not of {len(scores)}; spoofspan calibrate takes one"
+        )
+    if not several and len(scores) > 1:
+        raise UsageError(
+            f"a calibration is of one system, and these are {len(scores)} ({', '.join(scores)}); give one of them, or "
+            "combine them with spoofspan fuse"
+        )
     if learning.apply is not None:
         learned.check_order(list(scores))
         applied = learned.apply(*scores.values())
@@ -224,7 +181,10 @@ def _run(
             learned = library.calibrate(truth, one, name=name, **told, **how)
         else:
             learned = library.fuse(truth, scores, **told, **how)
-        about = cluster_arguments(learning.metadata or inputs.protocol(), learning.cluster)
+        columns = learning.cluster and [learning.cluster]
+        about = cluster_arguments(learning.metadata or systems.metadata(), columns, systems.typed.bare_ids)
+        if about and "clusters_are" not in about:
+            raise UsageError("--cluster: hold out one column of --metadata together, such as speaker")
         about |= {} if learning.folds is None else {"folds": learning.folds}
         with progress("cross-validation"):
             effects = worth.calibration_effects(truth, scores, learned, **about, **how)
@@ -236,9 +196,18 @@ def _run(
     o.show(finite(plain), [calibration_table(effects, notes)], output)
 
 
-def _scores(inputs: Inputs, where: str | None) -> Any:
-    if where is None:
-        if inputs.dataset is None:
-            raise UsageError("give SCORES after REFERENCES, or --utterance-scores")
-        return inputs.read()[1]
-    return inputs.read_scores(where)
+def _to_apply(systems: Systems, learned: Calibration, where: str, several: bool) -> Systems:
+    """The inputs of --apply: with as many words as systems, there are no REFERENCES among them."""
+    names = learned.systems
+    if several and len(names) == 1:
+        raise UsageError(f"{where} is a calibration of one system ({names[0]}): spoofspan calibrate applies it")
+    if not several and len(names) > 1:
+        raise UsageError(f"{where} is a fusion of {len(names)} systems ({', '.join(names)}): spoofspan fuse applies it")
+    typed, words = systems.typed, systems.words
+    if typed.references is not None and len(words) + 1 == len(names):
+        words, typed = (typed.references, *words), replace(typed, references=None)
+    elif several and len(words) < len(names):
+        raise UsageError(
+            f"{where} is a fusion of {len(names)} systems ({', '.join(names)}); give the scores of each, in this order"
+        )
+    return replace(systems, typed=replace(typed, whole_utterances=learned.unit == "utterances"), words=words)

@@ -61,9 +61,9 @@ def build(
     by: list[str] | None = o.flag(
         None, "Columns of the leaderboard: kind, length, boundary, or a column of --metadata; may be repeated."
     ),
-    cluster: str | None = o.flag(
+    cluster: list[str] | None = o.flag(
         None,
-        "What intervals leave out as a whole: a column of --metadata, or utterance.",
+        "What intervals leave out as a whole: a column of --metadata, utterance, or speaker,attack.",
         show_default="speaker, if known",
     ),
     phase: list[str] | None = o.flag(
@@ -134,12 +134,10 @@ def build(
     read = read_truth(
         references, durations=durations, format=reference_format, hop=reference_hop, spoof_label=spoof_label
     )
-    clusters = read_clusters(metadata, cluster)
     hidden = HiddenPart(
         read,
-        {name: None if name in BREAKDOWNS else read_column(metadata, name) for name in by or ()},
-        cluster=None if clusters is None else clusters[0],
-        clusters=None if clusters is None else clusters[1],
+        {name: None if name in BREAKDOWNS else read_column(metadata, None, name) for name in by or ()},
+        clusters=read_clusters(metadata, cluster) or None,
         phases=_phase_utterances(phase_utterances or [], read.keys(), seed),
         regions=regions,
     )
@@ -297,7 +295,7 @@ def leaderboard(
 
       spoofspan challenge leaderboard my-challenge --page leaderboard.html
 
-      spoofspan challenge leaderboard my-challenge --format csv --out leaderboard.csv
+      spoofspan challenge leaderboard my-challenge --out leaderboard.csv
     """
     from spoofspan.challenge.leaderboard import leaderboard as rank
 

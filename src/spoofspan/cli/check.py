@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from spoofspan.cli import options as o
 from spoofspan.cli.inputs import Inputs, takes_inputs
+from spoofspan.cli.wording import in_flags
+
+if TYPE_CHECKING:
+    from spoofspan.formats.describe import Description
 
 
 @takes_inputs
@@ -23,23 +27,71 @@ def check(
     quiet: o.Quiet = False,
     rules: dict[str, Any],
 ) -> None:
-    """Check files before measuring.
+    """Identify a file, or check references and scores before measuring.
 
-    Lists every problem, and how much time each rule would decide; prints no error rate. SCORES may be left out. A
-    problem in a column of scores that is not measured is a note. Exits with 3 if measuring would be refused.
+    One file of any kind: says what it is, who writes such files, what high scores mean if that is known, what the file
+    leaves open, and the command that takes it. A folder: the sorts of files in it, each with its command. References
+    and scores: lists every problem, and how much time each rule would decide; prints no error rate. A problem in a
+    column of scores that is not measured is a note. Exits with 3 if measuring would be refused.
 
     For example:
+
+      spoofspan check scores.txt
 
       spoofspan check ref.rttm unit0.02.score --durations reco2dur
 
       spoofspan check --dataset partialspoof:database:eval
     """
+    from spoofspan.evaluation.check import Check
     from spoofspan.evaluation.check import check as check_files
+    from spoofspan.formats.describe import facts_of_several
     from spoofspan.report.results import check_table
 
     o.must_be_free(out, force=force)
-    found = check_files(*inputs.read_known(), convention=convention, **rules)
-    found = replace(found, notes=tuple(inputs.unused_columns()))
+    described = _described(inputs)
+    one = described[0] if len(described) == 1 else None
+    left_open = one is not None and [flag for flag in one.missing if not flag.startswith(("--durations", "--gaps"))]
+    if one is not None and (one.kind != "references" or left_open):
+        found = Check(one.facts, (), (one.problem,) if one.problem else (), identified=True)
+    elif len(described) > 1:
+        found = Check(facts_of_several(described), (), (), identified=True)
+    elif inputs.scores is not None and inputs.has_utterance_scores(inputs.scores):
+        scores = inputs.read_utterance_scores(inputs.scores)
+        found = check_files(replace(inputs, column=None).read_truth(), scores, convention=convention, **rules)
+    else:
+        looked = None if inputs.scores is None or inputs.scores == "-" else inputs.identify(inputs.scores).sources
+        for source in looked or ():
+            source.hold()  # other columns are looked at too
+        found = check_files(*inputs.read_known(), convention=convention, **rules)
+        found = replace(found, notes=tuple(inputs.unused_columns(looked)))
+    if one is not None and not found.identified:
+        found = replace(found, facts={**one.facts, **found.facts})
+    found = replace(found, problems=tuple(map(in_flags, found.problems)))
     o.show(found.to_dict(), [check_table(found)], output, out, force)
     if not found.passed:
         raise typer.Exit(3)
+
+
+def _described(inputs: Inputs) -> list[Description]:
+    """A description of the one file that was typed, or of each sort of file in a folder; none where formats are stated.
+
+    A folder whose files are read together is described as one.
+    """
+    if inputs.references is None or inputs.scores is not None or inputs.dataset is not None:
+        return []
+    if inputs.reference_format is not None:
+        return []
+    from spoofspan.formats.describe import describe, describe_each
+    from spoofspan.formats.format import ReadOptions
+    from spoofspan.formats.text.durations import read_durations
+
+    told = ReadOptions(
+        durations=None if inputs.durations is None else read_durations(inputs.durations),
+        hop=inputs.hop,
+        higher=o.polarity(inputs.higher),
+        column=inputs.column,
+        spoof_label=inputs.spoof_label,
+        split=inputs.split,
+    )
+    found = inputs.identify(inputs.references).sources
+    return [describe(found, told)] if len(found) == 1 else describe_each(inputs.references, found, told)

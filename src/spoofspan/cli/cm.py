@@ -188,7 +188,7 @@ def info(
     if checkpoint is not None and preset is not None:
         raise UsageError("give a CHECKPOINT or --preset, not both")
     if preset is not None:
-        o.deliver(preset_called(preset).to_toml(), None, False)
+        typer.echo(preset_called(preset).to_toml(), nl=False)
         return
     require("torch", "safetensors")
     if checkpoint is None:

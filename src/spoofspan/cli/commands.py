@@ -47,6 +47,8 @@ GROUPS: dict[str, tuple[LazyCommand, ...]] = {
         LazyCommand("compare", "Compare every pair of systems on one corpus.", "compare", "compare"),
         LazyCommand("table", "Measure systems at several resolutions.", "table", "table"),
         LazyCommand("domains", "Measure systems on several corpora at once.", "domains", "domains"),
+        LazyCommand("verify", "Measure a result again, and confirm it or name what differs.", "verify", "verify"),
+        LazyCommand("diff", "Compare two results: rules, inputs and values.", "diff", "diff"),
         LazyCommand("plan", "Plan a test set: how many utterances or speakers tell two values apart.", "plan", "plan"),
         LazyCommand("challenge", "Run a challenge with hidden labels.", "challenge", "app"),
     ),
@@ -60,8 +62,9 @@ GROUPS: dict[str, tuple[LazyCommand, ...]] = {
         LazyCommand("fuse", "Turn the scores of several systems into one log-likelihood ratio.", "calibrate", "fuse"),
     ),
     "Files": (
-        LazyCommand("check", "Check files before measuring.", "check", "check"),
+        LazyCommand("check", "Identify a file, or check references and scores before measuring.", "check", "check"),
         LazyCommand("convert", "Convert between formats.", "convert", "convert"),
+        LazyCommand("publish", "Write a result in the form of a leaderboard or a model card.", "publish", "publish"),
         LazyCommand("diff-references", "Compare two references of one corpus.", "diff_references", "diff_references"),
     ),
     "Learn": (

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
-from spoofspan.cli.eval_inputs import ProposalOptions, takes_proposals
+from spoofspan.cli.eval_inputs import ProposalOptions, VerificationInputs, takes_proposals, takes_verification
+from spoofspan.cli.inputs import read_column
 from spoofspan.cli.system_inputs import Systems, takes_systems
 
 if TYPE_CHECKING:
@@ -18,11 +20,14 @@ if TYPE_CHECKING:
 @takes_systems
 @takes_bootstrap
 @takes_proposals
+@takes_verification
 @o.takes_rules
 def compare(
     *,
     systems: Systems,
-    measure: list[str] | None = o.measure_flag(None, "Measure to compare by; range-eer. May be repeated."),
+    measure: list[str] | None = o.measure_flag(
+        None, "Measure to compare by; range-eer, or utterance-eer of whole utterances. May be repeated."
+    ),
     threshold: list[str] | None = o.flag(
         None, "NAME=NUMBER for each system, for measures at a threshold.", "--system-threshold"
     ),
@@ -36,6 +41,11 @@ def compare(
     unpaired: bool = o.flag(
         False, "Measure each system on the utterances it has, even if others lack them.", "--unpaired"
     ),
+    by: list[str] | None = o.flag(
+        None,
+        "Compare also on each group: by a column of --metadata, by two of them crossed (attack,codec), or by kind, "
+        "length or boundary (of ranges). May be repeated.",
+    ),
     seeds: bool = o.flag(
         False, "The files are one system, trained several times: mean, SD, intervals.", "--one-system"
     ),
@@ -43,12 +53,14 @@ def compare(
     metadata: o.Metadata = None,
     bootstrap: BootstrapOptions,
     proposals: ProposalOptions,
+    verification: VerificationInputs,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
     force: o.Force = False,
     full_signature: o.FullSignature = False,
+    published: bool = o.flag(False, "Also show published numbers, and which rules differ.", "--published"),
     quiet: o.Quiet = False,
     rules: dict[str, Any],
 ) -> None:
@@ -74,21 +86,30 @@ def compare(
 
       spoofspan compare metadata.json a.json b.json -m event-ap@iou=0.5
 
+      spoofspan compare protocol.txt a=a_scores.tsv b=b_scores.tsv -m utterance-min-tdcf --asv-scores asv.txt
+
+      spoofspan compare protocol.txt a=a_scores.tsv b=b_scores.tsv --by attack
+
       spoofspan compare ref.rttm seed1.score seed2.score seed3.score --one-system
     """
     from spoofspan.base.version import __version__
+    from spoofspan.evaluation.crossed import columns_of
     from spoofspan.report.results import finite
-    from spoofspan.report.verdicts import comparison_tables, seeds_table
-    from spoofspan.uncertainty.comparison import compare_measures
+    from spoofspan.report.verdicts import comparison_tables, grouped_comparison_table, seeds_table
+    from spoofspan.uncertainty.comparison import PARTS_IN_TIME, compare_groups, compare_measures
     from spoofspan.uncertainty.seeds import seed_variation
 
     o.must_be_free(out, force=force)
-    measures = measure or ["range-eer"]
+    measures = measure or [systems.default_measure]
+    verification.check(measures)
     given = {one: _thresholds(threshold or [], threshold_from or [], one) for one in measures}
     short = output is o.Output.text and not full_signature
     tables: list[Table] = []
     plain: list[dict[str, Any]] = []
-    resampling = bootstrap.resampling(metadata or systems.typed.protocol())
+    known = metadata or systems.metadata()
+    resampling = bootstrap.resampling(known, systems.typed.bare_ids)
+    column_of = partial(read_column, known, systems.typed.bare_ids)
+    columns = {one: one if one in PARTS_IN_TIME else columns_of(one, column_of) for one in by or ()}
     how = {**vars(resampling), "convention": convention, "eer_rule": eer_rule, "scores_are": scores_are, **rules}
     how |= proposals.arguments()
     if seeds:
@@ -96,27 +117,50 @@ def compare(
             raise UsageError(
                 "--system-threshold and --system-threshold-from are for a comparison; leave --one-system out"
             )
-        if against or one_family or unpaired:
-            raise UsageError("--against, --one-family and --unpaired are for a comparison; leave --one-system out")
+        if against or one_family or unpaired or by or published:
+            raise UsageError(
+                "--against, --one-family, --unpaired, --by and --published are for a comparison; leave --one-system out"
+            )
         references, trained = systems.read_each(fewest=2)
+        how |= {"asv_scores": verification.read_asv(references)}
         for one in measures:
             variation = seed_variation(references, trained, one, **how)
             tables.append(seeds_table(variation, short=short))
             plain.append(variation.to_dict())
     else:
         references, several = systems.read_trained(fewest=2, fps=proposals.fps)
-        how |= {"thresholds": {one: found for one, found in given.items() if found}, "one_family": one_family}
-        how |= {"unpaired": unpaired}
-        for comparison in compare_measures(references, several, measures, against=against, **how):
+        how |= {"unpaired": unpaired, "asv_scores": verification.read_asv(references), "against": against}
+        fixed = {one: found for one, found in given.items() if found}
+        comparisons = compare_measures(references, several, measures, thresholds=fixed, one_family=one_family, **how)
+        for one, comparison in zip(measures, comparisons, strict=True):
             tables.extend(comparison_tables(comparison, short=short))
             plain.append(comparison.to_dict())
+            for column in columns.values():
+                groups = compare_groups(references, several, column, one, thresholds=fixed.get(one), **how)
+                tables.append(grouped_comparison_table(groups))
+                plain[-1].setdefault("by", []).append(groups.to_dict())
     content = {"spoofspan": __version__, "seeds" if seeds else "comparisons": finite(plain)}
+    if published:
+        from spoofspan.report.published import Beside, OwnRow
+
+        values = {name: {one.measure: one.intervals[name].estimate for one in comparisons} for name in several}
+        own = [OwnRow(name, values[name], _hop(several[name]), systems.set_name or "") for name in several]
+        under: dict[str, Any] = {"convention": convention, "eer_rule": eer_rule, "rules": rules}
+        beside = Beside(own, list(own[0].values), **under, data=systems.typed.dataset or "")
+        tables.append(beside.table())
+        content["published"] = beside.to_list()
     o.show(content, tables, output, out, force)
+
+
+def _hop(system: Any) -> float | None:
+    """Spacing of the scores of a system, of the first seed if it has several; proposals have none."""
+    scores = next(iter(system.values())) if isinstance(system, dict) else system
+    return getattr(scores, "hop", None)
 
 
 def _thresholds(typed: list[str], files: list[str], measure: str) -> dict[str, float]:
     """The threshold of each system."""
-    from spoofspan.evaluation.corpus import read_eer_threshold
+    from spoofspan.evaluation.stated_result import read_eer_threshold
 
     found: dict[str, float] = {}
     for flag, words in (("--system-threshold", typed), ("--system-threshold-from", files)):

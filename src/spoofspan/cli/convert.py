@@ -37,6 +37,7 @@ def convert(
     modality: o.Modality = None,
     subset: o.Subset = None,
     spoof_label: o.SpoofLabel = None,
+    bare_ids: o.BareIds = None,
     durations_out: str | None = o.flag(None, "Also write the durations, as a reco2dur file."),
     threshold: float | None = o.flag(
         None, "Turn scores into ranges: spoof iff beyond this, on the scale of the scores and their polarity."
@@ -67,6 +68,8 @@ def convert(
 
     if threshold is None:
         ranges.refuse_any("says how ranges are made of scores; give --threshold too")
+    elif bare_ids:
+        raise UsageError("--threshold and --bare-ids do not go together; convert twice")
     elif kind == "references" or dataset is not None:
         raise UsageError("--threshold turns scores into ranges, and references are ranges already; leave it out")
     if hop is not None and hop >= 2:  # nothing here says how long an utterance is
@@ -76,7 +79,7 @@ def convert(
         if target is not None or kind == "scores":
             raise UsageError("--dataset has the references to convert: give OUT alone; scores are converted by file")
         o.must_be_free(source, durations_out, force=force)
-        references, _ = Inputs(dataset=dataset, reference_source=reference_source).read_known()
+        references, _ = Inputs(dataset=dataset, reference_source=reference_source, bare_ids=bare_ids).read_known()
         done = write_converted(references, source, **written)
     elif target is None:
         raise UsageError("give IN and OUT, or --dataset and OUT")
@@ -88,7 +91,13 @@ def convert(
             done = _converted_to_ranges(source, target, threshold, ranges, from_format, hop, about, written)
             typer.echo(done, err=True)
             return
-        about |= {"split": split, "modality": modality, "subset": subset, "spoof_label": spoof_label}
+        about |= {
+            "bare_ids": bool(bare_ids),
+            "split": split,
+            "modality": modality,
+            "subset": subset,
+            "spoof_label": spoof_label,
+        }
         done = convert_file(source, target, kind=kind, from_format=from_format, **about, **written)
     typer.echo(done, err=True)
 

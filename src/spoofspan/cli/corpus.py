@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,49 +11,74 @@ import typer
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.help import HelpCommand
+from spoofspan.corpus.channel import Channel
+from spoofspan.corpus.settings import POLICIES, Settings
 
 if TYPE_CHECKING:
     from spoofspan.report.table import Table
 
-Utterances = Annotated[
-    str | None, o.option("How many in each set, such as train=400,dev=100,eval=200.", "--utterances-per-set")
-]
+UTTERANCES = ("How many in each set, such as train=400,dev=100,eval=200.", "--utterances-per-set")
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """The fields of :class:`spoofspan.corpus.settings.Settings`, as they were typed."""
+
+    utterances: str | None = o.typed_flag(*UTTERANCES)
+    speakers: str | None = o.typed_flag("How many in each set, such as train=24,dev=8,eval=12.")
+    bonafide_share: float = o.typed_flag(
+        "Share of utterances that are left as they are.", default=Settings.bonafide_share
+    )
+    held_out: list[str] | None = o.typed_flag("Attack for the evaluation only; may be repeated. none: no attack.")
+    attacks: list[str] | None = o.typed_flag(
+        "Make spoofs of bona fide recordings: builtin:all, or one of its vocoders; may be repeated.", "--attack"
+    )
+    channel: str | None = o.typed_flag(
+        "Band in Hz, and noise in dBov, for both classes: 150:6850 or 150:6850:-90. none: as recorded."
+    )
+    joints: str = o.typed_flag(
+        "Label of joints: spoof (if either side is), or middle (it changes there).",
+        default=Settings.joints,
+        of=POLICIES["joints"],
+    )
+    nonspeech: str = o.typed_flag(
+        "Label of non-speech: origin (that of its recording), or bonafide.",
+        "--nonspeech-label",
+        default=Settings.nonspeech,
+        of=POLICIES["nonspeech"],
+    )
+    level: float = o.typed_flag("Level of speech in dBov.", default=Settings.level)
+    shortest_pause: float = o.typed_flag("Pauses to cut in, in seconds.", default=Settings.shortest_pause)
+    overlap: float = o.typed_flag("Length of a joint in seconds.", "--joint-length", default=Settings.overlap)
+    search: float = o.typed_flag("How far a joint may be moved, in seconds.", default=Settings.search)
+    official_labels: bool = o.typed_flag(
+        "Also write segment labels as PartialSpoof does (pickles).", "--official-labels", default=False
+    )
+    seed: int = o.typed_flag("Same seed, same bytes.", default=Settings.seed)
+
+    def settings(self) -> Settings:
+        """What the flags mean."""
+        read: dict[str, Any] = {
+            "utterances": per_set("--utterances-per-set", self.utterances),
+            "speakers": per_set("--speakers", self.speakers),
+            "held_out": _held_out(self.held_out),
+            "attacks": tuple(self.attacks or ()),
+            "channel": None if self.channel is None else Channel.parse(self.channel),
+        }
+        return Settings(**vars(self) | read)
+
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Build, check and audit partially spoofed corpora.")
 
 
 @app.command(cls=HelpCommand)
+@o.takes_options("options", BuildOptions)
 def build(
+    *,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to build the corpus in.")],
     source: Path | None = o.flag(None, "Folder of speech, or a CSV list of it; without it, built-in voices."),
-    utterances: Utterances = None,
-    speakers: str | None = o.flag(None, "How many in each set, such as train=24,dev=8,eval=12."),
-    bonafide_share: float = o.flag(0.3, "Share of utterances that are left as they are."),
-    held_out: list[str] | None = o.flag(None, "Attack for the evaluation only; may be repeated. none: no attack."),
-    attack: list[str] | None = o.flag(
-        None, "Make spoofs of bona fide recordings: builtin:all, or one of its vocoders; may be repeated."
-    ),
-    channel: str | None = o.flag(
-        None, "Band in Hz, and noise in dBov, for both classes: 150:6850 or 150:6850:-90. none: as recorded."
-    ),
-    joints: str = o.flag(
-        "spoof", "Label of joints: spoof (if either side is), or middle (it changes there).", of=["spoof", "middle"]
-    ),
-    nonspeech: str = o.flag(
-        "origin",
-        "Label of non-speech: origin (that of its recording), or bonafide.",
-        "--nonspeech-label",
-        of=["origin", "bonafide"],
-    ),
-    level: float = o.flag(-26.0, "Level of speech in dBov."),
-    shortest_pause: float = o.flag(0.06, "Pauses to cut in, in seconds."),
-    overlap: float = o.flag(0.02, "Length of a joint in seconds.", "--joint-length"),
-    search: float = o.flag(0.01, "How far a joint may be moved, in seconds."),
-    official_labels: bool = o.flag(
-        False, "Also write segment labels as PartialSpoof does (pickles).", "--official-labels"
-    ),
+    options: BuildOptions,
     truncated: o.Truncated = "error",
-    seed: int = o.flag(1, "Same seed, same bytes."),
     jobs: int | None = o.flag(None, "Processes; one per core by default.", "--jobs", "-j"),
     force: bool = o.flag(False, "Delete another corpus that is there.", "--force"),
     output: o.OutputFormat = o.Output.text,
@@ -72,26 +98,8 @@ def build(
       spoofspan corpus build my-corpus --source speech --attack builtin:all
     """
     from spoofspan.corpus.building import build as build_corpus
-    from spoofspan.corpus.channel import Channel
-    from spoofspan.corpus.settings import Settings
 
-    settings = Settings(
-        seed=seed,
-        utterances=per_set("--utterances-per-set", utterances),
-        speakers=per_set("--speakers", speakers),
-        bonafide_share=bonafide_share,
-        held_out=_held_out(held_out),
-        attacks=tuple(attack or ()),
-        channel=None if channel is None else Channel.parse(channel),
-        level=level,
-        shortest_pause=shortest_pause,
-        overlap=overlap,
-        search=search,
-        joints=joints,
-        nonspeech=nonspeech,
-        official_labels=official_labels,
-    )
-    about = build_corpus(out, source, settings, jobs=jobs, force=force, truncated=truncated)
+    about = build_corpus(out, source, options.settings(), jobs=jobs, force=force, truncated=truncated)
     o.show(about, [_corpus_table(out, about)], output)
 
 

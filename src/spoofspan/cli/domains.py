@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.system_inputs import Systems, takes_systems_of_sets
-from spoofspan.data.sides import separate_seeds
 
 
 @takes_systems_of_sets
@@ -19,7 +17,9 @@ def domains(
     dev: str | None = o.flag(
         None, "The set whose EER threshold is used on all; without it, the threshold of all pooled."
     ),
-    measure: str = o.measure_flag("range-eer", "range-eer, point-eer@20ms or utterance-eer."),
+    measure: str | None = o.measure_flag(
+        None, "range-eer, point-eer@20ms or utterance-eer; by default range-eer, or utterance-eer of whole utterances."
+    ),
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     output: o.OutputFormat = o.Output.text,
@@ -37,7 +37,7 @@ def domains(
 
       spoofspan domains '{set}.rttm' '{set}.score' --durations '{set}.dur' --set partialspoof --set had
 
-      spoofspan domains '{set}_key.tsv' '{set}_scores.tsv' --set asvspoof5 --set inthewild -m utterance-eer
+      spoofspan domains '{set}_key.tsv' '{set}_scores.tsv' --set asvspoof5 --set inthewild
 
       spoofspan domains '{set}.rttm' '{set}/{system}_seed{seed}.score' --set dev --set eval
 
@@ -45,12 +45,12 @@ def domains(
     """
     from spoofspan.base.version import __version__
     from spoofspan.evaluation.domains import measure_domains
-    from spoofspan.report.domains_table import domains_table
-    from spoofspan.report.results import finite
+    from spoofspan.report.results import domains_table, finite
 
     o.must_be_free(out, force=force)
     if len(systems.sets) < 2 or not systems.names_sets():
         raise UsageError("give at least two corpora: {set} in REFERENCES and SCORES, and --set dev --set eval")
+    measure = measure or systems.of_set(systems.sets[0]).default_measure
     corpora = _read(systems)
     how: dict[str, Any] = {"convention": convention, "eer_rule": eer_rule, **rules}
     tables = {name: measure_domains(some, measure=measure, dev=dev, **how) for name, some in corpora.items()}
@@ -61,22 +61,9 @@ def domains(
     o.show(finite(plain), [domains_table(name, table) for name, table in tables.items()], output, out, force)
 
 
-def _read_set(systems: Systems) -> tuple[Any, dict[str, Any]]:
-    """References, or labels of whole utterances, and the scores of each system."""
-    from spoofspan.formats.datasets.systems import open_systems
-    from spoofspan.formats.reading import read_utterance_scores
-
-    typed, files = systems.typed, systems.files() if systems.words else []
-    known = [typed.identify(one.path) for one in files]
-    if not files or not all(one.holds("utterance scores", but_not="scores") for one in known):
-        return systems.read_each(fewest=1)
-    scores = open_systems(files, lambda one: read_utterance_scores(typed.take(one.path, None), column=typed.column))
-    return replace(typed, column=None).read_truth(), dict(separate_seeds(scores))
-
-
 def _read(systems: Systems) -> dict[str, dict[str, tuple[Any, Any]]]:
     """References and scores by system and by set."""
-    found = {one: _read_set(systems.of_set(one)) for one in systems.sets}
+    found = {one: systems.of_set(one).read_each(fewest=1) for one in systems.sets}
     first, *others = found
     names = list(found[first][1])
     for other in others:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -19,15 +18,18 @@ from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
 from spoofspan.cli.eval_inputs import (
     ProposalOptions,
     UtteranceInputs,
+    WhereMeasured,
+    opened_corpus,
     takes_proposals,
     takes_utterance_scores,
+    takes_where,
 )
 from spoofspan.cli.inputs import Inputs, read_column, takes_inputs
+from spoofspan.cli.like_option import takes_like
 from spoofspan.formats.datasets.benchmarks import BenchmarkRun
 
 if TYPE_CHECKING:
     from spoofspan.base.errors import UndefinedMeasureError
-    from spoofspan.evaluation.corpus import Corpus
     from spoofspan.evaluation.crossed import CrossedBreakdown
     from spoofspan.evaluation.measurement import Measurement
     from spoofspan.measures.measure import Measure
@@ -36,12 +38,14 @@ if TYPE_CHECKING:
     from spoofspan.measures.per_utterance import UtteranceErrors
 
 
+@takes_like
 @takes_benchmark
 @takes_inputs
 @takes_bootstrap
 @takes_utterance_scores
 @takes_proposals
 @takes_algorithm
+@takes_where
 @o.takes_rules
 def eval_(
     *,
@@ -79,16 +83,7 @@ def eval_(
     ),
     metadata: o.Metadata = None,
     bootstrap: BootstrapOptions,
-    stream: bool | None = o.flag(
-        None, "Measure shard by shard, with little memory and files on disk. Files larger than memory need no flag."
-    ),
-    jobs: int | None = o.flag(
-        None,
-        "Number of processes, with shards on disk; slower than one if all fits into memory.",
-        "--jobs",
-        "-j",
-    ),
-    scheduler: str | None = o.flag(None, "Measure Parquet files on the workers of this Dask scheduler: tcp://..."),
+    where: WhereMeasured,
     quiet: o.Quiet = False,
     rules: dict[str, Any],
 ) -> None:
@@ -108,7 +103,7 @@ def eval_(
 
       spoofspan eval ref.rttm eval.score -m range-f1 --threshold-from dev.json
 
-      spoofspan eval dev.rttm dev.score --format json --out dev.json
+      spoofspan eval dev.rttm dev.score --out dev.json
 
       spoofspan eval labels.parquet scores.parquet --stream
 
@@ -128,64 +123,56 @@ def eval_(
 
       spoofspan eval ref.rttm eval.score --algorithm bisection --precision 1e-5
 
+      spoofspan eval ref.rttm eval.score --like published.json
+
       spoofspan eval --benchmark av-deepfake1m val_metadata.json prediction.json
     """
-    from spoofspan.evaluation.corpus import CorpusInMemory, read_eer_threshold
     from spoofspan.evaluation.plan import EvaluationOptions
     from spoofspan.report.results import render
 
+    if benchmark is not None:
+        inputs = replace(inputs, assumed=benchmark.assumed)
     o.must_be_free(out, per_utterance, heatmap, force=force)
     if heatmap is not None:
         _check_heatmap(heatmap, by)
+    more, inputs = more.placed(inputs)
     more.check(measure)
     if own_eer:
         _check_own_eer(per_utterance, eer_rule, convention)
     if threshold_from is not None:
         if threshold is not None:
             raise UsageError("give --threshold or --threshold-from, not both")
+        from spoofspan.evaluation.stated_result import read_eer_threshold
+
         threshold = read_eer_threshold(threshold_from, measure or [], given=more.utterance_scores is not None)
     # what bisection has no answer to
-    exact = {"eer-rule": eer_rule, "threshold": threshold, "by": by, "per-utterance": per_utterance, "stream": stream}
-    exact |= {"jobs": jobs, "scheduler": scheduler, "utterance-scores": more.utterance_scores}
+    exact = {"eer-rule": eer_rule, "threshold": threshold, "by": by, "per-utterance": per_utterance, **vars(where)}
+    exact |= {"utterance-scores": more.utterance_scores}
     exact |= {"confidence": bootstrap.confidence}
     if algorithm.bisects(measure, exact):
         found = algorithm.evaluate(inputs.read(), EvaluationOptions(convention, rules=rules))
-        o.deliver(render(found, output.value, full_signature=full_signature, benchmark=benchmark), out, force)
+        o.deliver(render(found, output.value, full_signature=full_signature, benchmark=benchmark), output, out, force)
         return
-    with ExitStack() as open_files:
-        corpus: Corpus
-        truth = None
+    with opened_corpus(inputs, more, proposals, where, quiet=quiet) as (corpus, truth):
         alone = more.alone(inputs)
-        if alone:
-            from spoofspan.evaluation.utterances import UtteranceCorpus
-
-            truth = inputs.read_truth()
-            corpus = UtteranceCorpus(truth, more.read_scores(str(more.utterance_scores)))
-        elif scheduler is not None:
-            more.refuse_stream()
-            corpus = open_files.enter_context(inputs.on_cluster(scheduler))
-        elif jobs not in (None, 1) or proposals.streams(inputs, stream):
-            more.refuse_stream()
-            if not (quiet or stream or inputs.dataset or inputs.too_large()):
-                o.say(["the files fit into memory; without --jobs this is often faster"])
-            corpus = open_files.enter_context(inputs.sharded(jobs))
-        else:
-            given = more.utterance_scores
-            utterances = None if given is None else more.read_scores(given)
-            corpus = CorpusInMemory(*proposals.read(inputs), utterances, more.read_boundaries(inputs))
         options = EvaluationOptions(
             convention, eer_rule, threshold, cast("ScoresAre | None", scores_are), more.read_asv(truth), rules=rules
         )
         # the labels of whole utterances may stand beside their attacks and codecs
-        metadata = metadata or inputs.protocol() or (inputs.references if alone else None)
-        known = None if metadata is None or not (by or bootstrap.confidence) else inputs.identify(metadata).sources
+        metadata = metadata or inputs.protocol()
+        known = None
+        if by or bootstrap.confidence:
+            beside = inputs.labels_file() if alone else None
+            known = beside if metadata is None else inputs.identify(metadata).sources
         # how proposals are made concerns the measures alone, and neither breakdowns nor utterances
-        asked = replace(options, resampling=bootstrap.resampling_if_asked(known), **proposals.arguments())
+        asked = replace(
+            options, resampling=bootstrap.resampling_if_asked(known, inputs.bare_ids), **proposals.arguments()
+        )
         if per_utterance is None:  # whose errors are those at the threshold
             asked.refuse_unused_threshold(measure or corpus.default_measures(convention))
         evaluation = corpus.evaluate(measure, asked) if measure else corpus.evaluate_defaults(asked, _say_left_out)
         first = next(iter(evaluation.measurements.values()))
-        column = cache(partial(read_column, known))
+        column = cache(partial(read_column, known, inputs.bare_ids))
         crossing = [one for one in by or () if crosses(one, first, alone)]
         plain = [one for one in by or () if one not in crossing]
         grouped = replace(options, resampling=asked.resampling)
@@ -201,7 +188,7 @@ def eval_(
             text = render(
                 evaluation, output.value, breakdowns, crossed, full_signature=full_signature, benchmark=benchmark
             )
-        o.deliver(text, out, force)
+        o.deliver(text, output, out, force)
         if heatmap is not None:
             _draw(crossed, heatmap, force)
         if per_utterance is not None:
@@ -224,7 +211,7 @@ def _check_heatmap(heatmap: Path, by: list[str] | None) -> None:
 
 
 def _draw(crossed: list[CrossedBreakdown], heatmap: Path, force: bool) -> None:
-    from spoofspan.report.figures.crossed_figure import draw_crossed
+    from spoofspan.report.figures.heatmap import draw_crossed
     from spoofspan.report.figures.style import save
 
     save(draw_crossed(next(one for one in crossed if len(one.by) > 1)), heatmap, force)

@@ -11,7 +11,7 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.extras import require
 from spoofspan.cli import options as o
 from spoofspan.cli.cm import Gaps, Nonspeech, chosen_config
-from spoofspan.cli.corpus import Utterances, per_set
+from spoofspan.cli.corpus import UTTERANCES, per_set
 from spoofspan.cm.config import PRESETS
 
 TRAINED = [name for name in PRESETS if name != "baseline"]
@@ -31,7 +31,7 @@ def experiment(
     change: list[str] | None = o.flag(
         None, "Change one value of the preset: training.epochs=20; may be repeated.", "--change"
     ),
-    utterances: Utterances = None,
+    utterances: str | None = o.flag(None, *UTTERANCES),
     reference_source: o.ReferenceSource = None,
     gaps: Gaps = None,
     nonspeech: Nonspeech = None,
@@ -73,7 +73,7 @@ def experiment(
         hold_out=hold_out,
     )
     results = run(asked, out, device=device, processes=processes, jobs=jobs, report=report, say=not quiet)
-    o.deliver(results.render(output.value), None, False)
+    o.deliver(results.render(output.value), output)
     places = results.places
     with_page = report and hold_out is None
     typer.echo(f"\ntables in {places.tables}" + (f", page: {places.page}" if with_page else ""), err=True)

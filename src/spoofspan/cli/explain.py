@@ -38,7 +38,7 @@ def explain(
 
       spoofspan explain bisection
 
-      spoofspan explain 'range-eer 99fea0c7 || 69c5edc4'
+      spoofspan explain 'range-eer|default|eer:nearest|rules:2|refs:7bfc076a|v0.1'
     """
     from spoofspan.base.errors import UsageError
     from spoofspan.evaluation.explain import explain as explain_subject
@@ -56,7 +56,7 @@ def explain(
 def _benchmark(name: str) -> str:
     """What a benchmark measures; nothing if it is none."""
     from spoofspan.formats.datasets.benchmarks import benchmarks, find_benchmark
-    from spoofspan.report.benchmark_tables import benchmark_table
+    from spoofspan.report.results import benchmark_table
 
     if name.partition(":")[0] not in benchmarks():
         return ""

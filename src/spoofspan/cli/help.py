@@ -22,12 +22,12 @@ ABOUT_HELP = f"Show this page; {IN_FULL} describes every option."
 GROUPS = {
     "Inputs": (
         "dataset durations hop higher metadata benchmark utterance_scores | column reference_source reference_format "
-        "scores_format reference_hop spoof_label label2id split modality subset utterance_scores_format "
-        "utterance_column asv_scores asv_rates boundary_scores fps"
+        "scores_format reference_hop spoof_label bare_ids label2id split modality subset utterance_scores_format "
+        "utterance_column utterance_higher asv_scores asv_rates boundary_scores fps"
     ),
     "Measures": (
         "measure threshold threshold_from by per_utterance | scores_are algorithm precision quantiles smoothing "
-        "merge_gap min_duration own_eer"
+        "merge_gap min_duration own_eer like"
     ),
     "Rules": "convention eer_rule |",
     "Uncertainty": "confidence cluster interval | replicates seed workers",

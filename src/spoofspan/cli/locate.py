@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +12,22 @@ from spoofspan.base.errors import DataError
 from spoofspan.cli import options as o
 
 
+@dataclass(frozen=True)
+class JudgingOptions:
+    """Arguments of :func:`spoofspan.locate`, as they were typed."""
+
+    threshold: float | None = o.typed_flag("Call spoof what scores below this; without it, the prior decides.")
+    prior: float = o.typed_flag("How probable spoof is before the recording is heard.", default=0.5)
+    smoothing: int | None = o.typed_flag("Median filter over this many scores, an odd number.")
+    min_duration: float = o.typed_flag("Shortest suspected range, in seconds.", default=0.1)
+    merge_gap: float = o.typed_flag("Widest gap that is bridged, in seconds.", default=0.1)
+    channel: str | None = o.typed_flag("Which channel: mix, or a number from 0 on; without it, each is judged.")
+    truncated: str = o.typed_flag(o.ABOUT_TRUNCATED, default="error", of=("error", "use"))
+    checksum: str | None = o.typed_flag("SHA-256 that the weights of the model must have.")
+    device: str | None = o.typed_flag(o.ABOUT_DEVICE)
+
+
+@o.takes_options("judging", JudgingOptions)
 def locate(
     *,
     recordings: Annotated[
@@ -26,15 +42,7 @@ def locate(
         "Write a page (.html), RTTM (.rttm), Audacity labels (.txt), .TextGrid, .json or .csv; may be repeated. {} in "
         "the name: a file for each recording.",
     ),
-    threshold: float | None = o.flag(None, "Call spoof what scores below this; without it, the prior decides."),
-    prior: float = o.flag(0.5, "How probable spoof is before the recording is heard."),
-    smoothing: int | None = o.flag(None, "Median filter over this many scores, an odd number."),
-    min_duration: float = o.flag(0.1, "Shortest suspected range, in seconds."),
-    merge_gap: float = o.flag(0.1, "Widest gap that is bridged, in seconds."),
-    channel: str | None = o.flag(None, "Which channel: mix, or a number from 0 on; without it, each is judged."),
-    truncated: o.Truncated = "error",
-    checksum: str | None = o.flag(None, "SHA-256 that the weights of the model must have."),
-    device: o.Device = None,
+    judging: JudgingOptions,
     output: o.OutputFormat = o.Output.text,
     force: o.Force = False,
     quiet: o.Quiet = False,
@@ -58,30 +66,17 @@ def locate(
     from spoofspan.cli import in_words_of_the_shell
     from spoofspan.cm.locate import PAGE, Listening
     from spoofspan.cm.locate import locate as locate_spoofs
-    from spoofspan.cm.location_files import check_location_target
+    from spoofspan.cm.located import check_location_target
     from spoofspan.report.results import finite
 
     for target in out or ():
         check_location_target(target, force=force)
     page = any(Path(target).suffix.lower() == ".html" for target in out or ())
-    found = locate_spoofs(
-        recordings,
-        model,
-        threshold=threshold,
-        prior=prior,
-        smoothing=smoothing,
-        min_duration=min_duration,
-        merge_gap=merge_gap,
-        channel=channel,
-        truncated=truncated,
-        checksum=checksum,
-        device=device,
-        keep=PAGE if page else Listening(),
-    )
+    found = locate_spoofs(recordings, model, **vars(judging), keep=PAGE if page else Listening())
     said = (replace(one, problem=in_words_of_the_shell(one.problem)) for one in found.recordings)
     found = replace(found, recordings=tuple(said))  # before anything of it is shown or written
     if output is o.Output.text:
-        o.deliver(f"{found}\n", None, False)
+        typer.echo(found)
     else:
         o.show(finite(found.to_dict()), [found.table], output)
     for target in out or ():  # after the verdicts, which long work must not lose

@@ -38,6 +38,18 @@ class Output(str, Enum):
     markdown = "markdown"
     latex = "latex"
     csv = "csv"
+    html = "html"
+
+
+# What the name of a file says of its content; .gz and .zst after it pack it.
+ENDINGS = {
+    ".txt": Output.text,
+    ".json": Output.json,
+    ".md": Output.markdown,
+    ".tex": Output.latex,
+    ".csv": Output.csv,
+    ".html": Output.html,
+}
 
 
 def flag(default: Any, about: str, *names: str, of: Names = (), **more: Any) -> Any:
@@ -45,9 +57,9 @@ def flag(default: Any, about: str, *names: str, of: Names = (), **more: Any) -> 
     return typer.Option(default, *names, help=about, autocompletion=among(of) if of else None, **more)
 
 
-def typed_flag(about: str, *names: str, of: Names = (), **more: Any) -> Any:
-    """A flag in a dataclass of flags (:func:`takes_options`): None if it is not typed."""
-    return field(default=None, metadata={"option": option(about, *names, of=of, **more)})
+def typed_flag(about: str, *names: str, default: Any = None, of: Names = (), **more: Any) -> Any:
+    """A flag in a dataclass of flags (:func:`takes_options`), with its value if it is not typed."""
+    return field(default=default, metadata={"option": option(about, *names, of=of, **more)})
 
 
 def option(about: str, *names: str, of: Names = (), **more: Any) -> Any:
@@ -66,11 +78,36 @@ def _be_quiet(wanted: bool) -> bool:
     return wanted  # what a callback returns is what the command gets
 
 
-def takes(name: str, flags: Mapping[str, Any], build: Callable[..., Any]) -> Callable[[Command], Command]:
-    """Give a command flags in the place of its parameter ``name``, which gets what is built of them.
+def _by_ending(context: typer.Context, out: Path | None) -> Path | None:
+    """Let the name that follows ``--out`` say the format of the result; ``--format`` is read before it."""
+    if out is None or context.resilient_parsing:
+        return out
+    ending = Path(out.name.removesuffix(".gz").removesuffix(".zst")).suffix.lower()
+    named = ENDINGS.get(ending)
+    source = context.get_parameter_source("output")
+    given = context.params["output"]
+    typed = Output(given) if source is not None and source.name == "COMMANDLINE" else None
+    if typed is None and named is None and ending:
+        raise UsageError(f"--out {out}: the ending must be one of {', '.join(ENDINGS)}; for any other give --format")
+    if typed is not None and named is not None and typed is not named:
+        raise UsageError(
+            f"--out {out} means --format {named.value}, and --format {typed.value} was given; leave --format out, or "
+            f"choose a name that ends in {next(end for end, one in ENDINGS.items() if one is typed)}"
+        )
+    chosen = typed or named or Output.text
+    context.params["output"] = chosen if isinstance(given, Output) else chosen.value  # typer before 0.16 has words
+    return out
 
-    The flags default to None; typer sees them as if they were written in the command's signature.
+
+def takes(
+    name: str, flags: Mapping[str, Any], build: Callable[..., Any], defaults: Mapping[str, Any] | None = None
+) -> Callable[[Command], Command]:
+    """Replace the parameter ``name`` of a command by a group of flags; the command gets what is built of them.
+
+    The flags default to None where ``defaults`` has nothing; typer sees them as if they were written in the command's
+    signature.
     """
+    values = defaults or {}
 
     def decorate(command: Command) -> Command:
         @wraps(command)
@@ -79,7 +116,9 @@ def takes(name: str, flags: Mapping[str, Any], build: Callable[..., Any]) -> Cal
             command(**typed, **{name: built})
 
         keyword = inspect.Parameter.KEYWORD_ONLY
-        shared = [inspect.Parameter(flag, keyword, default=None, annotation=kind) for flag, kind in flags.items()]
+        shared = [
+            inspect.Parameter(flag, keyword, default=values.get(flag), annotation=kind) for flag, kind in flags.items()
+        ]
         own = inspect.signature(command, eval_str=True)
         parameters = [
             one
@@ -102,7 +141,7 @@ def takes_options(name: str, options: type) -> Callable[[Command], Command]:
     """Give a command the flags that are the fields of a dataclass, in the place of its parameter ``name``."""
     types = get_type_hints(options, include_extras=True)
     flags = {one.name: cast(Any, Annotated)[types[one.name], one.metadata["option"]] for one in fields(options)}
-    return takes(name, flags, options)
+    return takes(name, flags, options, {one.name: one.default for one in fields(options)})
 
 
 def refuse_typed(flags: object, names: Iterable[str], why: str) -> None:
@@ -146,6 +185,10 @@ Subset = Annotated[
 SpoofLabel = Annotated[
     int | None, option("Which of the labels 0 and 1 means spoof, in arrays and tables of numbers.", of=["0", "1"])
 ]
+BareIds = Annotated[
+    bool | None,
+    option("Ids without folders and endings of sound files, in every file: wav/u1.flac is u1.", "--bare-ids"),
+]
 LabelIds = Annotated[str | None, option("JSON file: which column of an archive is which class.")]
 Column = Annotated[str | None, option("Which column holds the score.")]
 Metadata = Annotated[
@@ -163,17 +206,22 @@ EerRule = Annotated[
 ScoresAre = Annotated[
     str | None, option("What scores are: llr or probability. Cllr, actDCF and other measures of calibration need it.")
 ]
-OutputFormat = Annotated[Output, option("text, json, markdown, latex or csv.", "--format", metavar="FORMAT")]
-Out = Annotated[Path | None, option("Write the result to this file, not to stdout.")]
-FullSignature = Annotated[bool, option("Print signatures in full.", "--signature")]
-Force = Annotated[bool, option("Overwrite an existing file.", "--force")]
-Truncated = Annotated[
-    str,
+OutputFormat = Annotated[
+    Output, option("text, json, markdown, latex, csv or html.", "--format", metavar="FORMAT", is_eager=True)
+]
+Out = Annotated[
+    Path | None,
     option(
-        "Sound files with fewer samples than their header states: error, or use (what is there).", of=("error", "use")
+        f"Write the result to this file, in the format of its ending. One of {', '.join(ENDINGS)}.",
+        callback=_by_ending,
     ),
 ]
-Device = Annotated[str | None, option("cpu, cuda, cuda:0; without it, a GPU if there is one.")]
+FullSignature = Annotated[bool, option("Print signatures in full.", "--signature")]
+Force = Annotated[bool, option("Overwrite an existing file.", "--force")]
+ABOUT_TRUNCATED = "Sound files with fewer samples than their header states: error, or use (what is there)."
+Truncated = Annotated[str, option(ABOUT_TRUNCATED, of=("error", "use"))]
+ABOUT_DEVICE = "cpu, cuda, cuda:0; without it, a GPU if there is one."
+Device = Annotated[str | None, option(ABOUT_DEVICE)]
 Quiet = Annotated[bool, option("Show no progress.", "--quiet", "-q", callback=_be_quiet)]
 
 
@@ -234,8 +282,12 @@ def say(notes: Iterable[str]) -> None:
         typer.echo(note, err=True)
 
 
-def deliver(text: str, out: Path | None, force: bool) -> None:
+def deliver(text: str, output: Output, out: Path | None = None, force: bool = False) -> None:
     """Print a result, or write it to a file, whole or not at all."""
+    if output is Output.html:
+        from spoofspan.report.table import html_document
+
+        text = html_document(text)
     if out is None:
         typer.echo(text, nl=False)
         return
@@ -258,6 +310,6 @@ def show(plain: Any, tables: Iterable[Table], output: Output, out: Path | None =
     from spoofspan.report.table import json_text
 
     if output is Output.json:
-        deliver(json_text(plain), out, force)
+        deliver(json_text(plain), output, out, force)
     else:
-        deliver("\n".join(table.render(output.value) for table in tables), out, force)
+        deliver("\n".join(table.render(output.value) for table in tables), output, out, force)

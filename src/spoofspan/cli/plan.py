@@ -15,17 +15,17 @@ from spoofspan.cli.system_inputs import Systems, takes_systems
 def plan(
     *,
     systems: Systems,
-    measure: str = o.measure_flag("range-eer", "The measure."),
+    measure: str | None = o.measure_flag(None, "The measure; range-eer, or utterance-eer of whole utterances."),
     first: float | None = o.flag(None, "The first value, as it is printed (5.2). Default: as measured.", "--from"),
     second: float | None = o.flag(None, "The second value (5.5). Default: that of the second system.", "--to"),
     power: float = o.flag(0.8, "Probability to tell the two values apart."),
     confidence: float = o.flag(0.95, "1 - the level of the test."),
     correlation: float | None = o.flag(None, "Correlation of two systems over clusters, if only one system is given."),
     metadata: o.Metadata = None,
-    cluster: str | None = o.flag(
+    cluster: list[str] | None = o.flag(
         None,
-        "What is sampled: a column of --metadata, or utterance. Default: speakers, if it has them.",
-        of=["speaker", "utterance"],
+        "What is sampled: a column of --metadata, utterance, or speaker,attack. Default: speakers, if it has them.",
+        of=["speaker", "speaker,attack", "utterance"],
     ),
     scores_are: o.ScoresAre = None,
     convention: o.Convention = "default",
@@ -46,6 +46,8 @@ def plan(
       spoofspan plan ref.rttm a.score --durations reco2dur --from 5.2 --to 5.5
 
       spoofspan plan ref.rttm a.score b.score --durations reco2dur --metadata protocol.txt --power 0.9
+
+      spoofspan plan protocol.txt a_scores.tsv b_scores.csv --higher b_scores=spoof
     """
     from spoofspan.base.version import __version__
     from spoofspan.measures.measure import in_percent
@@ -54,12 +56,13 @@ def plan(
     from spoofspan.uncertainty.sample_size import sample_size
 
     o.must_be_free(out, force=force)
+    measure = measure or systems.default_measure
     references, scores = systems.read_each(fewest=1)
     if len(scores) == 1 and second is None:
         raise UsageError(
             "say which values shall be told apart, as --from 5.2 --to 5.5, or give the scores of two systems"
         )
-    how = cluster_arguments(metadata or systems.typed.protocol(), cluster)
+    how = cluster_arguments(metadata or systems.metadata(), cluster, systems.typed.bare_ids)
     how |= {"convention": convention, "eer_rule": eer_rule, "scores_are": scores_are, **rules}
     how |= {"power": power, "confidence": confidence, "correlation": correlation}
     scale = 100.0 if in_percent(measure) else 1.0

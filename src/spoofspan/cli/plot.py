@@ -11,6 +11,7 @@ import typer
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
+from spoofspan.cli.bootstrap_options import cluster_arguments
 from spoofspan.cli.range_options import RangeOptions, takes_ranges
 from spoofspan.cli.system_inputs import Systems, takes_systems
 from spoofspan.cli.table import resolutions_in
@@ -39,8 +40,9 @@ class FigureKind(str, Enum):
 
 OF_ONE_UTTERANCE = (FigureKind.timeline, FigureKind.measurement, FigureKind.resampling)
 OVER_THRESHOLDS = (FigureKind.det, FigureKind.roc, FigureKind.threshold, FigureKind.scores)
-MANY = 4  # systems, from which on a figure takes the width of a page
 OF_CALIBRATION = (FigureKind.reliability, FigureKind.pav, FigureKind.tippett)
+OF_UTTERANCES = (*OVER_THRESHOLDS, *OF_CALIBRATION)  # figures that scores of whole utterances have
+MANY = 4  # systems, from which on a figure takes the width of a page
 
 
 @takes_systems
@@ -79,7 +81,7 @@ def plot(
 
     threshold: FPR and FNR over the threshold.
 
-    scores: scores of both classes, weighted by duration.
+    scores: histogram of the scores of both classes, weighted by duration.
 
     resolution: point EER over resolution, against the range EER and the floor.
 
@@ -97,7 +99,9 @@ def plot(
 
     resampling: one utterance at finer and at coarser resolutions.
 
-    Several seeds of a system are drawn as systems of their own, NAME/SEED; resolution shows the mean over them.
+    Several seeds of a system are drawn as systems of their own, NAME/SEED; resolution shows the mean over them. Scores
+    of whole utterances, with a protocol or labels as REFERENCES, have det, roc, threshold, scores, reliability, pav and
+    tippett, where each utterance counts once.
 
     For example:
 
@@ -106,6 +110,8 @@ def plot(
       spoofspan plot resolution ref.rttm 'unit{resolution}.score' --durations reco2dur --out resolution.svg
 
       spoofspan plot pav ref.rttm ours=a.score theirs=b.score --durations reco2dur --scores-are llr --out pav.pdf
+
+      spoofspan plot det protocol.txt a=a_scores.tsv b=b_scores.tsv --confidence 0.95 --out det.pdf
 
       spoofspan plot timeline ref.rttm a.score --utterance CON_E_0000001 --audio CON_E_0000001.wav --out one.png
     """
@@ -146,10 +152,12 @@ def plot(
         save(figures.draw_timeline(shown, **size), out, force)
         return
     ranges.refuse_any("says how ranges are made of scores without references; leave it out")
-    references, _ = systems.read()
+    if systems.of_utterances:
+        _refuse_without_time(kind, resolution)
+    references: Any = systems.truth()
     files = systems.files()
     data: Any
-    each = separate_seeds({} if kind is FigureKind.resolution else open_systems(files, systems.scores))
+    each = separate_seeds({} if kind is FigureKind.resolution else open_systems(files, systems.any_scores))
     if kind is FigureKind.resolution:
         rows = systems.rows(files)
         data = resolution_data(
@@ -167,9 +175,14 @@ def plot(
             threshold = range_eer(references, scores, eer_rule=eer_rule, **rules).threshold
         data = _of_utterance(kind, (references, scores, utterance), threshold, points, levels, audio, rules)
     else:
-        bootstrapped: dict[str, Any] | None = None if confidence is None else {"confidence": confidence}
-        if bootstrapped is not None and replicates is not None:
-            bootstrapped |= {"method": "percentile", "replicates": replicates}
+        resampled: dict[str, Any] | None = None
+        if confidence is not None:
+            resampled = {
+                "confidence": confidence,
+                **cluster_arguments(systems.metadata(), None, systems.typed.bare_ids),
+            }
+            if replicates is not None:
+                resampled |= {"method": "percentile", "replicates": replicates}
         if width is None and len(each) > MANY:
             size = {"width": in_mm("page")}
         data = [  # a whole curve of 12 million scores is not kept
@@ -177,7 +190,7 @@ def plot(
                 kind,
                 (references, each[name], name if len(each) > 1 else files[0].system),  # alone, it needs no name
                 points,
-                bootstrapped,
+                resampled,
                 {flag: value for flag, value in meaning.items() if value is not None},
                 eer_rule=eer_rule,
                 **rules,
@@ -187,16 +200,28 @@ def plot(
     save(getattr(figures, f"draw_{kind.value}")(data, **size), out, force)
 
 
+def _refuse_without_time(kind: FigureKind, resolution: str | None) -> None:
+    """Refuse what scores of whole utterances have no data for."""
+    if kind not in OF_UTTERANCES:
+        valid = ", ".join(one.value for one in OF_UTTERANCES)
+        raise UsageError(
+            f"{kind.value} shows errors in time, and these are scores of whole utterances; they have {valid}"
+        )
+    if resolution is not None:
+        raise UsageError(
+            "--resolution is the length of points in time, and these are scores of whole utterances; leave it out"
+        )
+
+
 def _of_system(
     kind: FigureKind,
-    system: tuple[References, Scores, str],
+    system: tuple[Any, Any, str],  # truth, scores and name
     points: float | None,
-    bootstrapped: dict[str, Any] | None,
+    resampled: dict[str, Any] | None,
     meaning: dict[str, Any],
     **how: Any,
 ) -> Any:
     """The data of one system in a figure of systems."""
-    from spoofspan.report.figures import calibration_data
     from spoofspan.report.figures import figure_data as data
     from spoofspan.uncertainty import interval
 
@@ -204,10 +229,12 @@ def _of_system(
         return data.boundary_data(*system, **how)
     curve = data.system_curve(*system, resolution=points, **how)
     if kind in OF_CALIBRATION:
-        return getattr(calibration_data, f"{kind.value}_data")(curve, **meaning)
-    if bootstrapped is not None:
-        references, scores, _ = system
-        curve = replace(curve, interval=interval(references, scores, curve.eer.measure, **bootstrapped, **how))
+        return getattr(data, f"{kind.value}_data")(curve, **meaning)
+    if resampled is not None:
+        truth, scores, _ = system
+        found = interval(truth, scores, curve.eer.measure, **resampled, **how)
+        o.say(f"warning: {curve.eer.measure}: {text}" for text in found.warnings)  # figures have no place for them
+        curve = replace(curve, interval=found)
     return {
         FigureKind.det: data.det_data,
         FigureKind.roc: data.det_data,

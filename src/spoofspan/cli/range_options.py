@@ -35,7 +35,7 @@ class RangeOptions:
     def called(self, scores: Scores, threshold: float, durations: str | None) -> References:
         """What scores call spoof and bona fide, said on stderr."""
         from spoofspan.evaluation.cautions import note_called
-        from spoofspan.measures.events.called_ranges import called_ranges
+        from spoofspan.measures.events.proposals_from_scores import called_ranges
 
         called = called_ranges(scores, threshold, **self._known(durations))
         o.say(note_called(scores, threshold, called))

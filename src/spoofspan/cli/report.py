@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
+from spoofspan.cli.eval_inputs import VerificationInputs, takes_verification
 from spoofspan.cli.inputs import read_column
 from spoofspan.cli.range_options import RangeOptions, takes_ranges
 from spoofspan.cli.system_inputs import Systems, takes_systems
 
 if TYPE_CHECKING:
     from spoofspan.data.scores import Scores
-
-TITLE = "Spoof localization report"
+    from spoofspan.formats.sources import Where
 
 
 @takes_systems
 @takes_bootstrap
 @takes_ranges
+@takes_verification
 @o.takes_rules
 def report(
     *,
     systems: Systems,
     out: Path = o.flag(..., "The page to write.", show_default=False),
-    title: str = o.flag(TITLE, "Title of the page."),
+    title: str | None = o.flag(None, "Title of the page."),
     metadata: o.Metadata = None,
     measure: list[str] | None = o.measure_flag(
         None,
         "Also show a measure on the cards, in the leaderboard and by group: event-f1@iou=0.5. May be repeated.",
     ),
-    by: list[str] | None = o.flag(None, "Also break the error down by a column of --metadata; may be repeated."),
+    by: list[str] | None = o.flag(
+        None,
+        "Also break the error down by a column of --metadata; may be repeated. Of whole utterances: attack and codec, "
+        "if they are known.",
+    ),
     audio: Path | None = o.flag(None, "Folder with a sound file for each utterance (ID.wav, ID.flac)."),
     embed: bool = o.flag(False, "Put the sound into the page; otherwise it is linked.", "--embed"),
     timelines: int | None = o.flag(
@@ -44,8 +51,13 @@ def report(
     threshold: float | None = o.flag(
         None, "Without REFERENCES: show what is spoof at this threshold, on the scale of the scores."
     ),
+    published: bool = o.flag(
+        False, "Also show the systems among published numbers, and which rules differ.", "--published"
+    ),
+    scores_are: o.ScoresAre = None,
     ranges: RangeOptions,
     bootstrap: BootstrapOptions,
+    verification: VerificationInputs,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     force: o.Force = False,
@@ -56,7 +68,8 @@ def report(
 
     The page is one file that opens from disk without a network. It has numbers with intervals, DET curves, a threshold
     to drag, errors by attack, length and boundary, and timelines of the worst, the median and random utterances.
-    Several seeds of a system are shown as systems of their own, NAME/SEED. Without REFERENCES, the page shows what the
+    Several seeds of a system are shown as systems of their own, NAME/SEED. Scores of whole utterances, with a
+    protocol or labels as REFERENCES, have no timelines and no resolutions. Without REFERENCES, the page shows what the
     scores call spoof at --threshold.
 
     For example:
@@ -71,12 +84,14 @@ def report(
 
       spoofspan report ref.rttm a.score b.score -m event-f1@iou=0.5 -m event-psds --durations reco2dur --out report.html
 
+      spoofspan report protocol.txt a=a_scores.tsv b=b_scores.tsv --by attack --out report.html
+
       spoofspan report scores.parquet --threshold 0.3 --audio wav --out found.html
     """
     from spoofspan.report.page import PageSettings, page_content, render_page
     from spoofspan.report.page.audio import addresses, waveforms
 
-    if out.suffix.lower() in (".pdf", ".png", ".svg", ".json", ".csv"):
+    if out.suffix.lower() in {".pdf", ".png", ".svg", *o.ENDINGS} - {".html"}:
         raise UsageError(f"--out {out}: the page is HTML; call it {out.with_suffix('.html')}")
     o.must_be_free(out, force=force)
     if timelines == 0 and audio is not None:
@@ -84,8 +99,9 @@ def report(
     if embed and audio is None:
         raise UsageError("--embed goes with --audio, the folder of the sound files")
     if (alone := systems.scores_alone()) is not None:
-        if measure:
-            raise UsageError("--measure needs REFERENCES before the scores; leave it out")
+        if measure or published:
+            flag = "--measure" if measure else "--published"
+            raise UsageError(f"{flag} needs REFERENCES before the scores; leave it out")
         o.write_page(_page_of_scores(alone, title, threshold, ranges, timelines, audio, out, embed), out, force)
         return
     if threshold is not None:
@@ -93,25 +109,45 @@ def report(
             "--threshold is for scores without REFERENCES; with them the page has one to drag; leave it out"
         )
     ranges.refuse_any("is for scores without REFERENCES; leave it out")
+    verification.check(measure)
+    if systems.of_utterances and (audio is not None or timelines):
+        flag = "--timelines" if audio is None else "--audio"
+        raise UsageError(f"{flag} needs scores in time, and these are scores of whole utterances; leave it out")
     references, scores = systems.read_each(fewest=1)
-    known = metadata or systems.typed.protocol()
-    columns = {column: read_column(known, column) for column in by or ()}
+    known = metadata or systems.metadata()
+    columns = {column: read_column(known, systems.typed.bare_ids, column) for column in by or ()}
+    if by is None and known is not None and systems.of_utterances:
+        columns = _known_columns(known, systems.typed.bare_ids)
     settings = PageSettings(
         title,
-        resampling=bootstrap.resampling(known, replicates=1000),
+        resampling=bootstrap.resampling(known, systems.typed.bare_ids, replicates=1000),
         columns=columns,
         timelines=timelines,
         audio={} if audio is None else addresses(audio, references.utterances, out, embed=embed),
         waveforms={} if audio is None else waveforms(audio, references.utterances),
         measures=measure or (),
+        scores_are=scores_are,  # type: ignore[arg-type] # is checked
+        asv_scores=verification.read_asv(references),
+        published=(systems.typed.dataset or "") if published else None,
         arguments={"convention": convention, "eer_rule": eer_rule, **rules},
     )
     o.write_page(render_page(page_content(references, scores, settings)), out, force)
 
 
+def _known_columns(metadata: Where | Sequence[Where], bare_ids: bool | None) -> dict[str, Mapping[str, str]]:
+    """The attack and the codec of every utterance, as far as the metadata have them and they differ."""
+    from spoofspan.formats.text.protocol import NoColumnError
+
+    found: dict[str, Mapping[str, str]] = {}
+    for name in ("attack", "codec"):
+        with suppress(NoColumnError):
+            found[name] = read_column(metadata, bare_ids, name)
+    return {name: column for name, column in found.items() if len(set(column.values())) > 1}
+
+
 def _page_of_scores(
     systems: dict[str, Scores],
-    title: str,
+    title: str | None,
     threshold: float | None,
     ranges: RangeOptions,
     timelines: int | None,
@@ -131,7 +167,7 @@ def _page_of_scores(
         )
     utterances = next(iter(systems.values())).utterances
     settings = ScoresPageSettings(
-        title if title != TITLE else "What scores call spoof",
+        title or "What scores call spoof",
         dict.fromkeys(systems, threshold),
         ProposalOptions(**ranges.arguments()),
         audio={} if audio is None else addresses(audio, utterances, out, embed=embed),

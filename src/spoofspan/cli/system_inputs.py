@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from spoofspan.base.errors import SpoofspanError, UsageError
+from spoofspan.base.errors import SpoofspanError, UsageError, nearest_name
 from spoofspan.cli import options as o
 from spoofspan.cli.inputs import FLAGS, Inputs, looks_like
 from spoofspan.data.sides import separate_seeds
 
 if TYPE_CHECKING:
-    from spoofspan.data.proposals import Proposals
     from spoofspan.data.references import References
     from spoofspan.data.scores import Scores
+    from spoofspan.data.utterance_scores import UtteranceScores
     from spoofspan.formats.datasets.partialspoof_dataset import Dataset
     from spoofspan.formats.datasets.systems import SystemFile
+    from spoofspan.formats.sources import Where
     from spoofspan.uncertainty.families import Trainings
+    from spoofspan.uncertainty.measured_system import System
 
 
 V = TypeVar("V")
@@ -35,15 +37,22 @@ class Systems:
     words: tuple[str, ...]  # the scores
     sets: tuple[str, ...] = ()  # --set
     set_name: str | None = None  # the set that {set} stands for
+    higher: Mapping[str, str] = field(default_factory=dict)  # of some systems, by name
 
     @classmethod
-    def of(cls, scores: list[str] | None, sets: list[str] | None, **flags: Any) -> Systems:
+    def of(
+        cls, scores: list[str] | None, sets: list[str] | None, higher: list[str] | None = None, **flags: Any
+    ) -> Systems:
         """Build the inputs from flags; with --dataset, the first word is one of the scores too."""
-        inputs, words = Inputs(**flags), list(scores or ())
+        named = dict(one.rsplit("=", 1) for one in higher or () if "=" in one)
+        others = [one for one in higher or () if "=" not in one]
+        if len(set(others)) > 1:
+            raise UsageError("--higher says two things of all systems; say it of each: --higher NAME=spoof")
+        inputs, words = Inputs(**flags, higher=others[0] if others else None), list(scores or ())
         if inputs.dataset is not None and inputs.references is not None:
             words.insert(0, inputs.references)
             inputs = replace(inputs, references=None)
-        return cls(inputs, tuple(words), tuple(sets or ()))
+        return cls(inputs, tuple(words), tuple(sets or ()), higher=named)
 
     @classmethod
     def of_one_set(cls, **flags: Any) -> Systems:
@@ -74,7 +83,7 @@ class Systems:
     def read(self) -> tuple[References, Dataset | None]:
         """Read the references, and the database that has them, if one does."""
         if self.typed.dataset is not None:
-            return self.typed.database.references, self.typed.database
+            return self.typed.with_ids(self.typed.database.references), self.typed.database
         if not self.words:
             self._refuse_scores_alone()
             raise UsageError("give REFERENCES and SCORES..., or --dataset and SCORES...")
@@ -90,28 +99,75 @@ class Systems:
         except SpoofspanError as error:
             return error
 
-    def read_each(self, fewest: int) -> tuple[References, dict[str, Scores]]:
-        """Read the references, and the scores of each system; several seeds of one are systems of their own."""
+    @cached_property
+    def of_utterances(self) -> bool:
+        """Whether a file has scores of whole utterances, as far as the first bytes tell."""
+        return any(self.typed.has_utterance_scores(one.path) for one in self.files()) if self.words else False
 
-        def read(file: SystemFile) -> Scores:
+    @property
+    def default_measure(self) -> str:
+        """What is measured if no measure is named."""
+        return "utterance-eer" if self.of_utterances else "range-eer"
+
+    def metadata(self) -> Where | Sequence[Where] | None:
+        """The file that says who speaks: a database's, or the one with the labels of whole utterances."""
+        return self.typed.protocol() or self.typed.labels_file()
+
+    def truth(self) -> References | Mapping[str, str]:
+        """The references; of whole utterances they may be a protocol, or labels."""
+        return replace(self.typed, column=None).read_truth() if self.of_utterances else self.read()[0]
+
+    def read_each(self, fewest: int) -> tuple[Any, dict[str, Any]]:
+        """Read the references, and the scores of each system; several seeds of one are systems of their own.
+
+        Scores may be of whole utterances, and references be their labels.
+        """
+        scores = self.read_scores(fewest)
+        return self.truth(), scores
+
+    def read_scores(self, fewest: int = 1) -> dict[str, Any]:
+        """Read the scores of each system; several seeds of one are systems of their own."""
+
+        def read(file: SystemFile) -> Scores | UtteranceScores:
             if self.typed.has_proposals(file.path):
                 raise UsageError(
                     f"{file.path} has proposals, and this needs scores; eval, compare and table measure proposals"
                 )
-            return self.scores(file)
+            return self.any_scores(file)
 
-        systems = self._open(read, fewest, separate=True)
-        return self.read()[0], dict(separate_seeds(systems))
+        return dict(separate_seeds(self._open(read, fewest, separate=True)))
 
-    def read_trained(self, fewest: int, fps: float | None = None) -> tuple[References, dict[str, Trainings]]:
+    def read_trained(
+        self, fewest: int, fps: float | None = None
+    ) -> tuple[References | Mapping[str, str], dict[str, Trainings]]:
         """Read the references, and the scores of each system by seed.
 
-        A file may have proposals instead; their times are frames, ``fps`` of them in a second, or else seconds.
+        A file may have proposals instead; their times are frames, ``fps`` of them in a second, or else seconds. Or it
+        may have scores of whole utterances.
         """
         from spoofspan.formats.datasets.systems import nested
 
-        systems = self._open(partial(self._scores_or_proposals, fps=fps), fewest)
-        return self.read()[0], nested(systems)  # type: ignore[return-value] # kinds that are mixed are refused later
+        systems = self._open(partial(self._any_system, fps=fps), fewest)
+        return self.truth(), nested(systems)  # type: ignore[return-value] # kinds that are mixed are refused later
+
+    def any_scores(self, file: SystemFile) -> Scores | UtteranceScores:
+        """Read scores in time, or of whole utterances."""
+        if not self.typed.has_utterance_scores(file.path):
+            return self.scores(file)
+        return self._typed_for(file).read_utterance_scores(file.path)
+
+    def _typed_for(self, file: SystemFile) -> Inputs:
+        """How the scores of a system were described, which may be said by its name."""
+        if not self.higher:
+            return self.typed
+        from spoofspan.formats.datasets.systems import systems_of
+
+        named = {one.path: name for name, seeds in systems_of(self.files()).items() for one in seeds.values()}
+        for name in self.higher:
+            if name not in named.values():
+                raise UsageError(f"--higher {name}=...: no such system; {nearest_name(name, list(named.values()))}")
+        name = named.get(file.path, file.system or file.label)
+        return replace(self.typed, higher=self.higher.get(name, self.typed.higher))
 
     def _open(
         self, read: Callable[[SystemFile], V], fewest: int, *, separate: bool = False
@@ -125,7 +181,8 @@ class Systems:
         count = len(separate_seeds(systems) if separate else systems)
         if count < fewest:
             least = "two systems" if fewest == 2 else "one system"
-            raise UsageError(f"give REFERENCES and the scores of at least {least}, not of {count}")
+            alone = "; spoofspan eval measures one" if count == 1 else ""
+            raise UsageError(f"give REFERENCES and the scores of at least {least}, not of {count}{alone}")
         return systems
 
     def scores_alone(self) -> dict[str, Scores] | None:
@@ -186,6 +243,8 @@ class Systems:
             name, place = split_name(fill_in_set(word, self.set_name))
             folder = Path(place).expanduser()
             found = dataset.scores_by_resolution(folder) if folder.is_dir() else {}
+            if (hop := self.typed.hop) is not None:
+                found = {one: paths for one, paths in found.items() if abs(one - hop) < 1e-9} or found
             below = [replace(one, system=name) for one in seeds_below(folder, found)]
             if not self.words and not below:
                 raise UsageError("there is no score file of this set in the database; give SCORES, a file or a folder")
@@ -196,20 +255,22 @@ class Systems:
         """Read one score file; its path may say the hop that --hop would."""
         from spoofspan.formats.datasets.systems import with_stated_hop
 
-        return with_stated_hop(file, self.typed.hop, lambda hop: replace(self.typed, hop=hop).read_scores(file.path))
+        typed = self._typed_for(file)
+        return with_stated_hop(file, typed.hop, lambda hop: replace(typed, hop=hop).read_scores(file.path))
 
-    def _scores_or_proposals(self, file: SystemFile, fps: float | None) -> Scores | Proposals:
+    def _any_system(self, file: SystemFile, fps: float | None) -> System:
+        """Proposals, scores in time, or scores of whole utterances."""
         if not self.typed.has_proposals(file.path):
-            return self.scores(file)
+            return self.any_scores(file)
         from spoofspan.formats.reading import read_proposals
 
-        return read_proposals(file.path, fps=fps, format=self.typed.scores_format)
+        return self.typed.with_ids(read_proposals(file.path, fps=fps, format=self.typed.scores_format))
 
-    def rows(self, files: list[SystemFile], fps: float | None = None) -> Mapping[Any, Mapping[str, Scores | Proposals]]:
+    def rows(self, files: list[SystemFile], fps: float | None = None) -> Mapping[Any, Mapping[str, System]]:
         """The systems, by resolution or name and by seed, each read when it is looked up."""
         from spoofspan.formats.datasets.systems import open_systems, rows_of
 
-        return open_systems(files, partial(self._scores_or_proposals, fps=fps), rows_of)
+        return open_systems(files, partial(self._any_system, fps=fps), rows_of)
 
 
 SCORES = Annotated[
@@ -224,5 +285,11 @@ SETS = Annotated[list[str] | None, o.option("The name that {set} stands for in a
 SEVERAL_SETS = Annotated[
     list[str] | None, o.option("A name that {set} stands for in all paths. May be repeated (dev, eval).", "--set")
 ]
-takes_systems = o.takes("systems", FLAGS | {"scores": SCORES, "sets": SETS}, Systems.of_one_set)
-takes_systems_of_sets = o.takes("systems", FLAGS | {"scores": SCORES, "sets": SEVERAL_SETS}, Systems.of)
+HIGHER = Annotated[
+    list[str] | None,
+    o.option("What high scores mean: bonafide or spoof; NAME=spoof of one system. May be repeated.", "--higher"),
+]
+takes_systems = o.takes("systems", FLAGS | {"higher": HIGHER, "scores": SCORES, "sets": SETS}, Systems.of_one_set)
+takes_systems_of_sets = o.takes(
+    "systems", FLAGS | {"higher": HIGHER, "scores": SCORES, "sets": SEVERAL_SETS}, Systems.of
+)

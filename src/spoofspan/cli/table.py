@@ -1,4 +1,4 @@
-"""``spoofspan table``: the paper's Tables 3 and 4 for any set of systems."""
+"""``spoofspan table``: the paper's Tables 3 and 4 for any set of systems, and measures of whole utterances."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.lazy import LazyMapping
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
-from spoofspan.cli.eval_inputs import ProposalOptions, takes_proposals
+from spoofspan.cli.eval_inputs import ProposalOptions, VerificationInputs, takes_proposals, takes_verification
 from spoofspan.cli.system_inputs import Systems, takes_systems_of_sets
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References
-    from spoofspan.formats.datasets.partialspoof_dataset import Dataset
     from spoofspan.formats.datasets.systems import SystemFile
 
 
 @takes_systems_of_sets
 @takes_proposals
 @takes_bootstrap
+@takes_verification
 @o.takes_rules
 def table(
     *,
     systems: Systems,
     measure: list[str] | None = o.measure_flag(
         None,
-        "A further column, such as event-f1@iou=0.5 or event-psds. May be repeated; proposals have no other columns.",
+        "A further column, such as event-f1@iou=0.5 or event-psds. May be repeated; proposals and scores of whole "
+        "utterances have no other columns.",
     ),
     resolutions: str | None = o.flag(None, "Lengths of the points in ms: 10,20,40 (default: the paper's)."),
     label_sources: str = o.flag(
@@ -47,9 +48,11 @@ def table(
         "--published",
     ),
     heatmap: Path | None = o.flag(None, "Also draw the table, to this .png, .svg or .pdf file."),
+    scores_are: o.ScoresAre = None,
     metadata: o.Metadata = None,
     proposals: ProposalOptions,
     bootstrap: BootstrapOptions,
+    verification: VerificationInputs,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     output: o.OutputFormat = o.Output.text,
@@ -62,7 +65,8 @@ def table(
     """Measure systems at several resolutions.
 
     The paper's Tables 3 and 4: one row per training resolution or system; range EER, point EERs, the floor of the hop;
-    means over seeds; several sets side by side; intervals with --confidence.
+    means over seeds; several sets side by side; intervals with --confidence. Scores of whole utterances, with a
+    protocol or labels as REFERENCES, have one column for each --measure (utterance-eer by default).
 
     For example:
 
@@ -80,6 +84,8 @@ def table(
 
       spoofspan table ref.rttm 'unit{resolution}.score' --durations reco2dur -m event-collar-best-f1 -m event-psds
 
+      spoofspan table protocol.txt a=a_scores.tsv b=b_scores.tsv -m utterance-min-tdcf --asv-scores asv.txt
+
       spoofspan table metadata.json ours=a.json theirs=b.json -m event-ap@iou=0.5 -m event-ar@n=20
     """
     from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS, resolution_table
@@ -87,6 +93,7 @@ def table(
     from spoofspan.report.resolutions import Look, check_alike, render
 
     o.must_be_free(out, heatmap, force=force)
+    verification.check(measure)
     if published and not systems.words and systems.typed.references is None and systems.typed.dataset is None:
         from spoofspan.report.published import published as register
         from spoofspan.report.published import published_table
@@ -105,13 +112,13 @@ def table(
     tables = {}
     for name in systems.sets or ("",):
         of_set = systems.of_set(name or None)
-        references, dataset = of_set.read()
+        if of_set.of_utterances:
+            _refuse_time(resolutions, heatmap, label_sources)
+        truth = of_set.truth()
         files = of_set.files()
-        labels = _segment_labels(
-            of_set, files, dataset, label_sources, segment_labels and fill_in_set(segment_labels, name)
-        )
+        labels = _segment_labels(of_set, files, label_sources, segment_labels and fill_in_set(segment_labels, name))
         tables[name] = resolution_table(
-            references,
+            truth,
             of_set.rows(files, proposals.fps),
             columns,
             measure or (),
@@ -119,7 +126,9 @@ def table(
             segment_labels=labels,
             convention=convention,
             eer_rule=eer_rule,
-            resampling=bootstrap.resampling_if_asked(metadata or of_set.typed.protocol()),
+            scores_are=scores_are,  # type: ignore[arg-type] # checked there
+            asv_scores=verification.read_asv(truth),
+            resampling=bootstrap.resampling_if_asked(metadata or of_set.metadata(), of_set.typed.bare_ids),
             **proposals.arguments(),
             **rules,
         )
@@ -127,11 +136,14 @@ def table(
     width = shutil.get_terminal_size().columns if out is None and sys.stdout.isatty() else None
     look = Look(decimals, floor, width=width, full_signature=full_signature)
     if published:
-        from spoofspan.report.published import render_beside
+        from spoofspan.report.published import Beside, own_rows, render_beside
 
-        o.deliver(render_beside(tables, output.value, look), out, force)
+        under: dict[str, Any] = {"convention": convention, "eer_rule": eer_rule, "rules": rules}
+        under |= {"label_sources": label_sources, "data": systems.typed.dataset or "", "decimals": decimals}
+        beside = Beside(*own_rows(tables), **under)
+        o.deliver(render_beside(tables, output.value, look, beside), output, out, force)
     else:
-        o.deliver(render(tables, output.value, look), out, force)
+        o.deliver(render(tables, output.value, look), output, out, force)
     if heatmap is not None:
         from spoofspan.report.figures.heatmap import draw_heatmap
         from spoofspan.report.figures.style import save
@@ -139,8 +151,19 @@ def table(
         save(draw_heatmap(tables, decimals=decimals), heatmap, force)
 
 
+def _refuse_time(resolutions: str | None, heatmap: Path | None, label_sources: str) -> None:
+    """Refuse what scores of whole utterances have not, before they are measured."""
+    for flag, typed in (
+        ("--resolutions", resolutions is not None),
+        ("--heatmap", heatmap is not None),
+        ("--label-sources", label_sources != "one"),
+    ):
+        if typed:
+            raise UsageError(f"{flag} is about points in time, and these are scores of whole utterances; leave it out")
+
+
 def _segment_labels(
-    systems: Systems, files: list[SystemFile], dataset: Dataset | None, label_sources: str, pattern: str | None
+    systems: Systems, files: list[SystemFile], label_sources: str, pattern: str | None
 ) -> Mapping[float, References] | None:
     """The label arrays by hop, each read when it is looked up; None where ranges are the one source of labels."""
     from spoofspan.formats.datasets.systems import matching
@@ -153,7 +176,7 @@ def _segment_labels(
     if pattern is not None:
         arrays = {one.resolution: one.path for one in matching(pattern)}
         return LazyMapping([hop for hop in hops if hop in arrays], lambda hop: systems.labels(arrays[hop]))
-    if dataset is None:
+    if systems.typed.dataset is None:
         raise UsageError("--label-sources nii-2023 needs --dataset, or --segment-labels 'dev_seglab_{resolution}.npy'")
     return LazyMapping(hops, systems.segment_labels)
 

@@ -23,6 +23,8 @@ def refuse_mistyped(command: Any, ctx: Any, args: list[str]) -> None:
     for name in FORMATS:
         if f"--{name}" in args and f"--{name}" not in flags and "--format" in flags:
             ctx.fail(f"no option --{name}: give --format {name}")
+    if "--utterance-scores" in args and "--utterance-scores" not in flags and "--scores-format" in flags:
+        ctx.fail("no option --utterance-scores: give the file of utterance scores as SCORES, after REFERENCES")
     opts, extra, order = command.make_parser(ctx).parse_args(args=list(args))
     _refuse_repeated(ctx, order)
     words = [word for param in command.get_params(ctx) if _is_argument(param) for word in _words(opts.get(param.name))]

@@ -31,6 +31,7 @@ def in_flags(message: str) -> str:
     """
     # the flag that belongs to an argument of another name is named behind it: format= (--scores-format)
     named = re.sub(r"\b\w+=(?:'[^'\s]*')? \((--[a-z0-9-]+(?: [\w-]+)?)\)", r"\1", message)
+    named = named.replace("with_bare_ids (--bare-ids)", "--bare-ids")
     return _ARGUMENT.sub(_flag, named).replace(", or use undefined='nan'", "")  # which has no flag
 
 
