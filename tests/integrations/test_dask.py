@@ -155,7 +155,7 @@ def test_random_corpora_have_the_same_bits_on_a_cluster(client, tmp_path, small_
     assert measured > CASES // 3
 
 
-def test_a_lost_worker_changes_no_bit(client, corpus, tmp_path, small_pieces, monkeypatch):
+def test_a_lost_worker_changes_no_bit(cluster, client, corpus, tmp_path, small_pieces, monkeypatch):
     """One worker is killed in the middle of every stage: reading, preparing, both passes."""
     files = partitioned("shuffled rows", *corpus, tmp_path / "files")
     whole = ss.evaluate(*corpus, ["range-eer"]).to_dict()
@@ -175,6 +175,7 @@ def test_a_lost_worker_changes_no_bit(client, corpus, tmp_path, small_pieces, mo
                     advance(amount)
                     done += 1
                     if done == 2:  # the others are under way
+                        with_workers(cluster, client, 2)  # the one killed before may still be starting again
                         processes = list(client.run(os.getpid, on_error="ignore").values())
                         os.kill(processes[len(stages) % len(processes)], signal.SIGKILL)
                         stages.append(what)

@@ -393,7 +393,7 @@ def refuse(reason: str) -> NoReturn:
 
 def _readings(piece: str) -> Iterator[str]:
     """The texts that a piece with line breaks may have been: a hyphen before one may be part of it or not."""
-    first, *rest = re.split(r"-\s+", piece.strip())
+    first, *rest = re.split(r"-(?:\s+|$)", piece.strip())
     if len(rest) > 6:
         refuse(f"{piece.strip()!r} is broken too often")
     for signs in product(("-", ""), repeat=len(rest)):
