@@ -12,6 +12,7 @@ ROOT = Path(__file__).parent
 NEEDS = {
     "src/spoofspan/integrations/frame_labels.py": ("torch",),
     "src/spoofspan/integrations/torch.py": ("torch", "torchmetrics"),
+    "src/spoofspan/integrations/lightning.py": ("torch", "torchmetrics", "lightning"),
     "src/spoofspan/integrations/dask.py": ("dask", "distributed"),
     "src/spoofspan/integrations/pyannote.py": ("pyannote", "pyannote.core"),
     "src/spoofspan/integrations/hf_evaluate.py": ("datasets", "evaluate"),
@@ -62,7 +63,7 @@ QUICK_PACKAGES = ("base", "data", "mass", "measures", "evaluation", "uncertainty
 SLOW_PACKAGES = ("cm", "integrations")
 SOURCE = ROOT / "src" / "spoofspan"
 # As many examples as a property gets, where its test does not say so itself. A busy machine is no failure.
-for profile, examples in {"few": 10, "many": 100}.items():  # many: .ci/run slow
+for profile, examples in {"few": 10, "many": 50}.items():  # many: .ci/run slow
     hypothesis.settings.register_profile(
         profile,
         max_examples=examples,
