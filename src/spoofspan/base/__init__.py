@@ -1,4 +1,4 @@
-"""What knows nothing of spoofs: errors, times, columns, hashing, progress, the pool of processes, locks, the version.
+"""Parts without knowledge of spoofing: errors, times, columns, hashing, progress, processes, locks, the version.
 
 It imports from no other package. Read ``errors.py`` first, then ``times.py``: time is int64 nanoseconds.
 """

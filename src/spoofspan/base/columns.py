@@ -7,20 +7,30 @@
     rows        r0  r1  r2  r3    r4  r5
 
 Rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``. There is never a Python object per row.
+:class:`ByUtterance` makes a mapping of such a corpus: ``corpus["u1"]``, ``"u1" in corpus``, ``dict(corpus)``.
+Several utterances at once give a corpus again: ``corpus[["u1", "u2"]]``, ``corpus[:10]``, ``corpus[flags]``.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from difflib import get_close_matches
+from functools import cached_property
 from itertools import islice, repeat
 from operator import lt
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.errors import DataError, UsageError, refuse
+from spoofspan.base.plain_results import NearAttributes
+from spoofspan.base.tabular import SHOWN, html_table
 from spoofspan.base.times import LONGEST, Float64, Int64, is_rounded, seconds_text, warn_of_rounded_times
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Flags = npt.NDArray[np.bool_]
 Row = TypeVar("Row")
@@ -45,7 +55,7 @@ def utterance_ids(utterances: Any) -> tuple[str, ...]:
 
 
 def _rising(ids: Sequence[Any]) -> bool:
-    """Whether each id is greater than the one before, so that none occurs twice.
+    """True if each id is greater than the one before, so that none occurs twice.
 
     Most corpora are sorted, and neighbours are read one after the other; a set reads all over the memory, which takes
     seven times as long with 700,000 ids.
@@ -124,14 +134,24 @@ def utterance_indices(chosen: Any, count: int) -> Int64:
     indices = np.asarray(chosen)
     if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
         raise UsageError(
-            "choose utterances by a list of indices, whole numbers from 0 on; flags: take(np.flatnonzero(flags)), "
-            "ids: take([list(corpus).index(utterance) for utterance in ids])"
+            "choose utterances by a list of ids, of indices (whole numbers from 0 on), or of one flag for each"
         )
     if indices.size and not 0 <= indices.min() <= indices.max() < count:
         raise UsageError(
             f"indices of {count:,} utterances go from 0 to {count - 1:,}, not {indices.min()} to {indices.max()}"
         )
     return indices.astype(np.int64, copy=False)
+
+
+def host_array(values: Any) -> Any:
+    """A tensor of a training (on any device, with a gradient, in bfloat16) as an array, anything else as it is.
+
+    No bit is lost: what NumPy has no type for becomes float32, which holds it.
+    """
+    if not hasattr(values, "detach"):
+        return values
+    tensor = values.detach().cpu()
+    return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
 
 
 def no_rows() -> Int64:
@@ -359,8 +379,6 @@ def tidy_rows(
 
     Returns the rows in their new order (None: all is well already), their offsets, and how many were dropped.
     """
-    if not within_utterances(offsets, starts[1:] <= starts[:-1]).any() and (ends > starts).all():
-        return None, offsets, 0  # as almost always; what follows takes twice as long
     fall = starts[1:] < starts[:-1]
     together = starts[1:] == starts[:-1]
     if together.any():  # the order of lines decides nothing
@@ -392,3 +410,71 @@ def seconds_column(rows: Sequence[tuple[str, Sequence[Any]]], place: int, name: 
                 unit = "" if name == "confidence" else " of seconds"
                 raise DataError(f"utterance {utterance!r}: {name} {row[place]!r} is no number{unit}") from None
         raise
+
+
+class ByUtterance(NearAttributes):
+    """Utterances, each with what a corpus says of it."""
+
+    utterances: tuple[str, ...]
+
+    @abstractmethod
+    def _said_of(self, i: int) -> Any:
+        """Content of the utterance at this place."""
+
+    @abstractmethod
+    def take(self, chosen: Any) -> Self:
+        """Keep chosen utterances, in that order."""
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {utterance: i for i, utterance in enumerate(self.utterances)}
+
+    def __len__(self) -> int:
+        return len(self.utterances)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.utterances)
+
+    def __contains__(self, utterance: object) -> bool:
+        return utterance in self._places
+
+    def __getitem__(self, chosen: Any) -> Any:
+        """Content of one utterance; or the corpus of several, by a list of ids, flags, indices or a slice."""
+        if not isinstance(chosen, str) and (isinstance(chosen, slice) or hasattr(chosen, "__len__")):
+            return self.take(chosen)
+        return self._said_of(self._place(chosen))
+
+    def _place(self, utterance: Any) -> int:
+        if utterance not in self._places:
+            near = get_close_matches(str(utterance), self.utterances, n=1, cutoff=0.5)
+            meant = f"; did you mean {near[0]!r}?" if near else f" among these {len(self):,}; list(...) has their ids"
+            raise UsageError(f"no utterance is called {utterance!r}{meant}")
+        return self._places[utterance]
+
+    def _indices(self, chosen: Any) -> Int64:
+        """The places of chosen utterances: a list of ids or of indices, one flag for each utterance, or a slice."""
+        if isinstance(chosen, slice):
+            return np.arange(len(self))[chosen]
+        array = np.asarray(list(chosen) if isinstance(chosen, set | frozenset | dict) else chosen)
+        if array.ndim == 1 and array.dtype.kind in "UO":
+            return np.array([self._place(one) for one in array.tolist()], np.int64)
+        if array.ndim == 1 and array.dtype == bool:
+            if array.size != len(self):
+                raise UsageError(f"{array.size} flags for {len(self)} utterances; give one for each")
+            return np.flatnonzero(array)
+        return utterance_indices(chosen, len(self))
+
+    def keys(self) -> tuple[str, ...]:
+        """The ids, as of a dict."""
+        return self.utterances
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """Each id with what is said of it, as of a dict."""
+        return ((utterance, self._said_of(i)) for i, utterance in enumerate(self.utterances))
+
+    def _repr_html_(self) -> str:
+        """Summary, and the first utterances, for notebooks."""
+        said = [(utterance, str(self._said_of(i))) for i, utterance in enumerate(self.utterances[:SHOWN])]
+        rows = [(utterance, text if len(text) < 80 else f"{text[:80]} ...") for utterance, text in said]
+        more = f"<div>and {len(self) - SHOWN:,} more</div>" if len(self) > SHOWN else ""
+        return html_table(repr(self), rows, more=more)

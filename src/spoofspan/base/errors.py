@@ -12,14 +12,22 @@ error                      raised when                                 exit code
 from __future__ import annotations
 
 import difflib
+import os
 import re
+import sys
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 PROBLEMS_SHOWN = 20
+
+
+# The folder of the package, for warnings.
+PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 
 class SpoofspanError(Exception):
@@ -102,7 +110,7 @@ class Problems:
 
     @property
     def full(self) -> bool:
-        """Whether there are as many problems as are shown."""
+        """True if there are as many problems as are shown."""
         return self.total >= PROBLEMS_SHOWN
 
     def raise_if_any(self, remedy: str) -> None:
@@ -120,7 +128,7 @@ class Problems:
 
     @property
     def lines(self) -> list[str]:
-        """What was found, and how much more there is."""
+        """Findings, and how much more there is."""
         more = self.total - len(self.found)
         return [*self.found, *([f"... and {more:,} more"] if more else [])]
 
@@ -174,7 +182,7 @@ def strangers(what: str, ids: Iterable[str], known: Iterable[str]) -> tuple[str,
 
 
 def reason_of(error: Exception) -> str:
-    """What an error says without its remedy, which is for someone who asked for what failed.
+    """Message of an error without its remedy, which is for whoever asked for what failed.
 
     >>> reason_of(UndefinedMeasureError("there is no spoofed time; check the labels"))
     'there is no spoofed time'
@@ -202,3 +210,11 @@ def dated_names(name: str, about: Mapping[str, str]) -> str:
     """
     dated = [f"{one}: {about[one]}" for one in about if re.fullmatch(re.escape(str(name)) + r"-\d{4}-\d{2}", one)]
     return f"its rules changed, so the name needs a date; {'; '.join(dated)}" if dated else ""
+
+
+def warn_user(text: str, category: type[Warning] = SpoofspanWarning) -> None:
+    """Warn, and point at the line outside of spoofspan that led here."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)

@@ -1,4 +1,4 @@
-"""Who writes a file or a folder: known by locks of the system, which end with the process that holds them.
+"""Locks of the system that show who writes a file or a folder; they end with the process that holds them.
 
 A lock belongs to an open file (``flock``; ``LockFile`` on Windows). A process that was killed holds none, so what it
 left behind can be told from what is in use, and it blocks nobody. Ids of processes are not written down: they come
@@ -49,7 +49,7 @@ class OwnFile:
         self.path.replace(target)
 
     def is_there(self) -> bool:
-        """Whether the name still means this file; another process may have removed or renamed it."""
+        """True if the name still means this file; another process may have removed or renamed it."""
         try:
             return os.path.samestat(os.fstat(self.stream.fileno()), self.path.stat())
         except (FileNotFoundError, ValueError):  # ValueError: it is closed
@@ -145,7 +145,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def part_of(target: Path) -> Path:
-    """Where a file is written until it is whole: always the same, so that two who write it meet there.
+    """Path of a file until it is whole: always the same, so that two who write it meet there.
 
     >>> part_of(Path("out/scores.csv")).as_posix()
     'out/.scores.csv.a8edeb792edcc115.part'

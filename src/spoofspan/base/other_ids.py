@@ -1,4 +1,4 @@
-"""Why the ids of two files do not meet: one side writes them with a folder, an extension, or other capitals."""
+"""Reason why the ids of two files do not meet: one side writes them with a folder, an extension, or other capitals."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ def bare_id(one: str) -> str:
     ('u1', 'u1', 'spk1 u1')
     """
     speaker, space, name = one.rpartition(" ")  # of a trial
-    return speaker + space + SOUND.sub("", PureWindowsPath(name).name)
+    return speaker + space + SOUND.sub("", PureWindowsPath(name.strip(QUOTES)).name)
 
 
+QUOTES = "\"'"
 SHORTENED: dict[str, Callable[[str], str]] = {
     "an extension": lambda one: SOUND.sub("", one),
     "a folder": lambda one: PureWindowsPath(one).name,  # it knows both kinds of slashes
+    "quotes": lambda one: one.strip(QUOTES),
     "a folder and an extension": bare_id,
 }
 
@@ -31,7 +33,7 @@ SHORTENED: dict[str, Callable[[str], str]] = {
 def id_remedy(
     ours: Collection[str], theirs: Collection[str], our_name: str = "references", their_name: str = "scores"
 ) -> str | None:
-    """What must change in the ids of one side so that those of both meet, given the ids that only one side has.
+    """Change to the ids of one side that makes those of both meet, given the ids that only one side has.
 
     >>> id_remedy(["u1", "u2"], ["wav/u1.wav", "wav/u2.wav"])
     "ids of the scores have a folder and an extension ('wav/u1.wav'), those of the references do not; without them 2 \
@@ -48,7 +50,7 @@ them alike"
         for words, short in SHORTENED.items():
             meet = [one for one in longer if short(one) != one and short(one) in wanted]
             if len(meet) >= MOST * fewest:
-                them = "them" if " and " in words else "it"
+                them = "them" if " and " in words or words == "quotes" else "it"
                 return (
                     f"ids of the {what} have {words} ({meet[0]!r}), those of the {other} do not; without {them} "
                     f"{len(meet):,} of {fewest:,} meet: remove {them} from the ids of the {what}, or use "

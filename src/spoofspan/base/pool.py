@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 
 def check_jobs(jobs: int | None) -> int:
-    """How many processes: as many as asked for, or as there are cores for us."""
+    """Number of processes: as many as asked for, or as there are cores for us."""
     if jobs is None:
         return cores()
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
@@ -114,7 +114,7 @@ def do_all(
 
 
 def _begin(begun: Event) -> None:
-    """What a worker does first.
+    """First steps of a worker.
 
     That it gets here says that it could start. An interruption from the keyboard reaches all processes; the one that
     started this one deals with it.

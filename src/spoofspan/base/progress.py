@@ -93,7 +93,7 @@ def hide() -> None:
 
 
 def is_shown() -> bool:
-    """Whether anyone is looking: whether counting is of any use."""
+    """True if anyone is looking, so that counting is of use."""
     return _display.get() is not None
 
 

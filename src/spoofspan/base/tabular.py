@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from spoofspan.base.extras import INSTALL_TABLES, package
+from spoofspan.base.plain_results import NearAttributes
 
 SHOWN = 10  # rows, or utterances of a corpus, in a notebook
 
 
-class Tabular:
+class Tabular(NearAttributes):
     """Something that is rows of named values."""
 
     @abstractmethod
@@ -32,7 +33,7 @@ class Tabular:
         return package("polars").from_arrow(self.to_arrow())
 
     def _repr_html_(self) -> str:
-        """What it is, and the first rows, for notebooks."""
+        """Summary, and the first rows, for notebooks."""
         rows = self.to_rows()[:SHOWN]
         cells = [[f"{one:.4g}" if isinstance(one, float) else str(one) for one in row.values()] for row in rows]
         return html_table(repr(self), cells, list(rows[0]) if rows else [])

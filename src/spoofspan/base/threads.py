@@ -22,7 +22,7 @@ _worker = threading.local()
 
 
 def cores() -> int:
-    """How many cores there are for us."""
+    """Number of cores available to this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -7,20 +7,25 @@ precision, whether or not h is a whole number of nanoseconds.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.errors import SpoofspanWarning, UsageError, refuse
+from spoofspan.base.errors import SpoofspanWarning, UsageError, refuse, warn_user
 from spoofspan.base.seconds import LONGEST, SECOND, duration_ns, milliseconds, rounded_text, seconds_text
 
 __all__ = ["LONGEST", "SECOND", "duration_ns", "milliseconds", "rounded_text", "seconds_text"]
 
+# From here on, a hop or a resolution that no utterance lasts for was meant in milliseconds.
+LONG_NS = 2_000_000_000
+# No hop or resolution has as many milliseconds as this has seconds (an hour): what is longer means whole utterances.
+TOO_LONG_NS = 3_600_000_000_000
+
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
+TimeUnit = Literal["s", "ns"]
 
 
 def times_ns(times: Any, name: str, place: Callable[[int], str] = "row {}".format) -> Int64:
@@ -74,11 +79,10 @@ def refuse_rounded(seconds: npt.NDArray[Any], name: str) -> None:
 
 def warn_of_rounded_times(kind: Any) -> None:
     """Warn that edges lie a little beside where they were meant: a point they touch then counts for the other class."""
-    warnings.warn(
+    warn_user(
         f"times in seconds are {kind}, which has too few digits: edges miss the grid of a resolution, and point-based "
         "measures count some points for the wrong class; give float64 seconds, or int64 nanoseconds",
         SpoofspanWarning,
-        stacklevel=4,
     )
 
 
@@ -124,3 +128,20 @@ def exact_sum(values: Int64) -> int:
     """
     high, low = values >> 32, values & 0xFFFFFFFF
     return (int(high.sum()) << 32) + int(low.sum())
+
+
+def refuse_milliseconds(ns: float, extents: Int64, name: str) -> None:
+    """Refuse a hop, a resolution, a collar or a slack of 2 s or more that is longer than every utterance.
+
+    >>> refuse_milliseconds(20e9, np.array([2_000_000_000]), "resolution")
+    Traceback (most recent call last):
+    spoofspan.base.errors.UsageError: a resolution of 20 s is longer than every utterance (the longest has 2.000 s); \
+it is given in seconds, and 20 ms is 0.02
+    """
+    longest = int(extents.max(initial=0))
+    if LONG_NS <= ns < TOO_LONG_NS and 0 < longest < ns:
+        seconds = ns / 1e9
+        raise UsageError(
+            f"a {name} of {seconds:g} s is longer than every utterance (the longest has {seconds_text(longest)}); "
+            f"it is given in seconds, and {seconds:g} ms is {seconds / 1000:g}"
+        )

@@ -1,6 +1,6 @@
-"""What is measured, and under which rules.
+"""Inputs of a measurement, and its rules.
 
-References (who is spoofed when), scores (what a system said), scores of whole utterances, proposals, calibrations, and
+References (labels), scores of a system, scores of whole utterances, proposals, calibrations, and
 the rules that say what a gap or a missing tail means. A corpus is columns: flat arrays and offsets, never an object per
 row.
 

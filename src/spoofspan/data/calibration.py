@@ -141,7 +141,7 @@ class Calibration:
 
     @property
     def result_higher(self) -> Higher:
-        """What high calibrated scores mean."""
+        """Meaning of high calibrated scores."""
         return self.higher[0] if len(set(self.higher)) == 1 else "bonafide"
 
     def values(self, *columns: Any) -> Float64:

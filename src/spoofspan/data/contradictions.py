@@ -54,7 +54,7 @@ class Contradiction:
 
     @property
     def is_within(self) -> bool:
-        """Whether one lies within the other."""
+        """True if one lies within the other."""
         return self.one.start == self.other.start or self.other.end <= self.one.end
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from spoofspan.base.by_utterance import ByUtterance
 from spoofspan.base.columns import (
+    ByUtterance,
     check_offsets,
     check_ranges,
     flat_rows,
@@ -16,7 +17,6 @@ from spoofspan.base.columns import (
     rows_of,
     seconds_column,
     utterance_ids,
-    utterance_indices,
 )
 from spoofspan.base.errors import UsageError, refuse
 from spoofspan.base.times import SECOND, Float64, Int64, times_ns
@@ -88,9 +88,9 @@ class Proposals(ByUtterance):
             )
         check_ranges(self.starts, self.ends, place)
 
-    def take(self, chosen: Int64) -> Proposals:
-        """Keep chosen utterances, in that order."""
-        chosen = utterance_indices(chosen, len(self))
+    def take(self, chosen: Any) -> Proposals:
+        """Keep chosen utterances, in that order: ids, indices, one flag for each utterance, or a slice."""
+        chosen = self._indices(chosen)
         rows, offsets = rows_of(self.offsets, chosen)
         columns = self.confidences[rows], self.starts[rows], self.ends[rows]
         return Proposals(tuple(self.utterances[i] for i in chosen.tolist()), offsets, *columns)

@@ -1,10 +1,10 @@
-"""References: who is spoofed when, for a whole corpus.
+"""References: the labels of a whole corpus.
 
-Half-open ranges per utterance, each labelled bona fide, spoof or non-speech, with an optional *kind* (the attack, the
+Half-open ranges per utterance, each labelled bona fide, spoof or non-speech, with an optional *attack* (the method, the
 generator, the editor), and each utterance's duration if it is known::
 
     u1  [0.00            1.20)[1.20      2.00)      duration 2.00
-         bona fide            spoof, kind A07
+         bona fide            spoof, attack A07
 
 Building checks what is wrong under every rule (ranges that end before they start, different labels at the same time).
 What is wrong under some rules only (gaps, ranges past the duration) is judged when measuring, see
@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.by_utterance import ByUtterance
 from spoofspan.base.columns import (
+    ByUtterance,
     block_rows,
     check_dict,
     check_offsets,
@@ -34,10 +34,9 @@ from spoofspan.base.columns import (
     seconds_column,
     tidy_rows,
     utterance_ids,
-    utterance_indices,
 )
 from spoofspan.base.errors import DataError, UsageError, nearest_name, refuse
-from spoofspan.base.times import LONGEST, SECOND, Int64, duration_ns, exact_sum, seconds_text, times_ns
+from spoofspan.base.times import LONGEST, SECOND, Int64, TimeUnit, duration_ns, exact_sum, seconds_text, times_ns
 from spoofspan.data.contradictions import Contradiction, contradictions
 
 BONA_FIDE, SPOOF, NONSPEECH = 0, 1, 2
@@ -63,8 +62,8 @@ class References(ByUtterance):
         Of each range: 0 bona fide, 1 spoof, 2 non-speech.
     durations
         Of each utterance, in ns; None if they are not known.
-    kinds, kind_names
-        Of each range, which of the names its kind (attack, generator, editor) has; -1 for none.
+    attacks, attack_names
+        Of each range, which of the names its attack (method, generator, editor) has; -1 for none.
     snap
         How far edges may miss each other, in ns, because the source rounded them.
     names_both_classes
@@ -88,8 +87,8 @@ class References(ByUtterance):
     ends: Int64
     labels: Labels
     durations: Int64 | None = None
-    kinds: npt.NDArray[np.int32] | None = None
-    kind_names: tuple[str, ...] = ()
+    attacks: npt.NDArray[np.int32] | None = None
+    attack_names: tuple[str, ...] = ()
     snap: int = 0
     names_both_classes: bool = True  # not so in a file that lists spoofs only
     dropped_empty: int = 0
@@ -108,7 +107,7 @@ class References(ByUtterance):
         Parameters
         ----------
         ranges
-            Utterance -> ``(start, end, label)`` or ``(start, end, label, kind)``; labels are ``"bonafide"``,
+            Utterance -> ``(start, end, label)`` or ``(start, end, label, attack)``; labels are ``"bonafide"``,
             ``"spoof"`` and ``"nonspeech"``.
         durations
             Of every utterance. Utterances that only this lists belong to the corpus too, without any range.
@@ -130,15 +129,15 @@ class References(ByUtterance):
         if durations is not None:
             check_dict(durations, "durations", "seconds")
         without = {utt: () for utt in durations or () if utt not in ranges}
-        utterances, offsets, rows = flat_rows({**ranges, **without}, "(start, end, label[, kind])", (3, 4))
+        utterances, offsets, rows = flat_rows({**ranges, **without}, "(start, end, label[, attack])", (3, 4))
         refuse(
             [(utt, row[2]) for utt, row in rows if row[2] not in LABELS],
             lambda bad: f"utterance {bad[0]!r}: unknown label {bad[1]!r}, {nearest_name(bad[1], LABELS)}",
-            "use these labels, and the fourth place of a range for its kind",
+            "use these labels, and the fourth place of a range for its attack",
         )
         missing = [utt for utt in utterances if durations is not None and utt not in durations]
         refuse(missing, _no_duration, "give a duration for every utterance, or none at all")
-        kinds = [row[3] if len(row) == 4 else None for _, row in rows]
+        attacks = [row[3] if len(row) == 4 else None for _, row in rows]
         return cls.from_columns(
             utterances,
             None if durations is None else seconds_column([(u, (durations[u],)) for u in utterances], 0, "duration"),
@@ -146,7 +145,7 @@ class References(ByUtterance):
             seconds_column(rows, 0, "start"),
             seconds_column(rows, 1, "end"),
             labels=np.array([LABELS.index(row[2]) for _, row in rows], np.int8),
-            kinds=kinds if any(kind is not None for kind in kinds) else None,
+            attacks=attacks if any(attack is not None for attack in attacks) else None,
             snap=snap,
         )
 
@@ -161,7 +160,7 @@ class References(ByUtterance):
         is_spoof: npt.ArrayLike | None = None,
         *,
         labels: npt.ArrayLike | None = None,
-        kinds: Sequence[str | None] | None = None,
+        attacks: Sequence[str | None] | None = None,
         snap: float = 0.0,
         place: Callable[[int], str] | None = None,
     ) -> References:
@@ -184,8 +183,8 @@ class References(ByUtterance):
             Whether each range is spoof; or give ``labels``.
         labels
             Of each range: 0 bona fide, 1 spoof, 2 non-speech.
-        kinds
-            Of each range, its kind or None.
+        attacks
+            Of each range, its attack or None.
         snap
             How far (in seconds) edges may miss each other because the source rounded them.
         place
@@ -207,15 +206,15 @@ class References(ByUtterance):
         start, end = times_ns(starts, "start", own_place), times_ns(ends, "end", own_place)
         if not start.size == end.size == label.size:
             raise UsageError(f"{start.size} starts, {end.size} ends and {label.size} labels are not one per range")
-        if kinds is not None and len(kinds) != start.size:
-            raise UsageError(f"{len(kinds)} kinds for {start.size} ranges; give one (or None) for each")
+        if attacks is not None and len(attacks) != start.size:
+            raise UsageError(f"{len(attacks)} attacks for {start.size} ranges; give one (or None) for each")
         duration = None if durations is None else _checked_durations(ids, durations)
-        kind, kind_names = _kind_codes(kinds)
+        attack, attack_names = _attack_codes(attacks)
         check_ranges(start, end, own_place)
         if (margin := duration_ns(snap, "snap")) < 0:
             raise UsageError(f"snap={snap!r}: must not be negative (seconds)")
-        raw = cls(ids, offset, start, end, label, duration, kind, kind_names, margin)
-        rows, offsets, dropped = tidy_rows(offset, start, end, label, *([] if kind is None else [kind]))
+        raw = cls(ids, offset, start, end, label, duration, attack, attack_names, margin)
+        rows, offsets, dropped = tidy_rows(offset, start, end, label, *([] if attack is None else [attack]))
         tidy = raw if rows is None else replace(raw.with_rows(rows, offsets), dropped_empty=dropped)
         tidy._refuse_contradictions(place if place is None or rows is None else lambda row: place(int(rows[row])))
         both = bool((tidy.labels == BONA_FIDE).any() and (tidy.labels == SPOOF).any())
@@ -226,10 +225,10 @@ class References(ByUtterance):
         rows = slice(int(self.offsets[i]), int(self.offsets[i + 1]))
         starts, ends = (self.starts[rows] / SECOND).tolist(), (self.ends[rows] / SECOND).tolist()
         labels = [LABELS[code] for code in self.labels[rows]]
-        if self.kinds is None or (self.kinds[rows] < 0).all():
+        if self.attacks is None or (self.attacks[rows] < 0).all():
             return list(zip(starts, ends, labels, strict=True))
-        names = [*self.kind_names, None]  # -1 is none
-        return list(zip(starts, ends, labels, (names[code] for code in self.kinds[rows]), strict=True))
+        names = [*self.attack_names, None]  # -1 is none
+        return list(zip(starts, ends, labels, (names[code] for code in self.attacks[rows]), strict=True))
 
     @classmethod
     def from_labels(
@@ -284,8 +283,8 @@ class References(ByUtterance):
         Parameters
         ----------
         table
-            Columns ``utterance``, ``start``, ``end``, ``label`` and, if known, ``kind`` and ``duration``; integer times
-            are nanoseconds, others seconds.
+            Columns ``utterance``, ``start``, ``end``, ``label`` and, if known, ``attack`` and ``duration``; integer
+            times are nanoseconds, others seconds.
         durations, snap
             As in :meth:`from_ranges`.
         spoof_label
@@ -308,23 +307,23 @@ class References(ByUtterance):
 
         return references_from(table, durations=durations, snap=snap, spoof_label=spoof_label)
 
-    def to_arrow(self) -> Any:
-        """Make a pyarrow table, one row per range, times in ns; :meth:`from_table` reads it back."""
+    def to_arrow(self, *, unit: TimeUnit = "ns") -> Any:
+        """Make a pyarrow table, one row per range; :meth:`from_table` reads it back."""
         from spoofspan.formats.tables.dataframes import to_arrow
 
-        return to_arrow(self)
+        return to_arrow(self, unit=unit)
 
-    def to_pandas(self) -> Any:
-        """Make a pandas data frame, one row per range, times in ns."""
+    def to_pandas(self, *, unit: TimeUnit = "s") -> Any:
+        """Make a pandas data frame, one row per range, times in seconds (``unit="ns"``: in nanoseconds)."""
         from spoofspan.formats.tables.dataframes import to_pandas
 
-        return to_pandas(self)
+        return to_pandas(self, unit=unit)
 
-    def to_polars(self) -> Any:
-        """Make a polars data frame, one row per range, times in ns."""
+    def to_polars(self, *, unit: TimeUnit = "s") -> Any:
+        """Make a polars data frame, one row per range, times in seconds (``unit="ns"``: in nanoseconds)."""
         from spoofspan.formats.tables.dataframes import to_polars
 
-        return to_polars(self)
+        return to_polars(self, unit=unit)
 
     def __repr__(self) -> str:
         seconds = [
@@ -337,7 +336,7 @@ class References(ByUtterance):
 
     @property
     def range_durations(self) -> Int64:
-        """How long each range lasts, in ns."""
+        """Duration of each range, in ns."""
         return self.ends - self.starts
 
     def classes(self) -> dict[str, int]:
@@ -345,9 +344,9 @@ class References(ByUtterance):
         spoofed = np.diff(np.concatenate(([0], np.cumsum(self.labels == SPOOF)))[self.offsets]) > 0
         return dict(zip(self.utterances, np.where(spoofed, SPOOF, BONA_FIDE).tolist(), strict=True))
 
-    def take(self, chosen: Int64 | Sequence[int]) -> References:
-        """Keep chosen utterances, in that order: the indices of their ids in :attr:`utterances`."""
-        indices = utterance_indices(chosen, len(self))
+    def take(self, chosen: Any) -> References:
+        """Keep chosen utterances, in that order: ids, indices, one flag for each utterance, or a slice."""
+        indices = self._indices(chosen)
         return self.take_as(indices, chosen_ids(self.utterances, indices))
 
     def take_as(self, chosen: Int64, utterances: tuple[str, ...]) -> References:
@@ -368,7 +367,7 @@ class References(ByUtterance):
             starts=self.starts[rows],
             ends=self.ends[rows],
             labels=self.labels[rows],
-            kinds=None if self.kinds is None else self.kinds[rows],
+            attacks=None if self.attacks is None else self.attacks[rows],
         )
 
     def _refuse_contradictions(self, place: Callable[[int], str] | None) -> None:
@@ -412,12 +411,12 @@ def _flat(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     return array
 
 
-def _kind_codes(kinds: Sequence[str | None] | None) -> tuple[npt.NDArray[np.int32] | None, tuple[str, ...]]:
-    if kinds is None:
+def _attack_codes(attacks: Sequence[str | None] | None) -> tuple[npt.NDArray[np.int32] | None, tuple[str, ...]]:
+    if attacks is None:
         return None, ()
-    names = tuple(sorted({str(kind) for kind in kinds if kind is not None}))
+    names = tuple(sorted({str(attack) for attack in attacks if attack is not None}))
     code = {name: i for i, name in enumerate(names)}
-    return np.array([-1 if kind is None else code[str(kind)] for kind in kinds], np.int32), names
+    return np.array([-1 if attack is None else code[str(attack)] for attack in attacks], np.int32), names
 
 
 def _checked_durations(ids: Sequence[str], given: npt.ArrayLike) -> Int64:

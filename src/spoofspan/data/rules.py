@@ -99,7 +99,7 @@ class Rule:
 
 
 def top_k(pooling: object) -> int | None:
-    """How many frames ``top-k(5)`` takes; None for any other pooling.
+    """Number of frames that ``top-k(5)`` takes; None for any other pooling.
 
     >>> top_k("top-k(5)"), top_k("mean")
     (5, None)
@@ -299,7 +299,7 @@ class Rules:
 
     @property
     def spoof_strictly(self) -> bool:
-        """Whether a point is spoof only above the ``spoof_fraction``, and not at it."""
+        """True if a point is spoof only above the ``spoof_fraction``, and not at it."""
         return over(self.label) is not None
 
     def system_slack(self, automatic_slack: AbstractSet[int]) -> dict[str, str]:
@@ -480,8 +480,10 @@ def rules_for(
 ) -> tuple[Rules, str]:
     """Return the rules and the EER rule of a measure under a convention, with explicit rules put on top."""
     if convention not in CONVENTIONS:
-        dated = dated_names(convention, {name: one.about for name, one in CONVENTIONS.items()})
-        raise UsageError(f"convention={convention!r}: {dated or nearest_name(convention, CONVENTIONS)}")
+        hint = dated_names(convention, {name: one.about for name, one in CONVENTIONS.items()})
+        if str(convention).lower() in ("partialspoof", "partial-spoof", "ps"):
+            hint = "the scripts of PartialSpoof's authors are 'nii-2023'; 'partialspoof-metrics' is another package"
+        raise UsageError(f"convention={convention!r}: {hint or nearest_name(convention, CONVENTIONS)}")
     measures = CONVENTIONS[convention].measures
     if measure not in measures:
         raise UsageError(
@@ -492,13 +494,40 @@ def rules_for(
     rules, eer_rule = measures[chosen]
     unknown = [name for name in overrides if name not in RULES]
     if unknown:
-        raise UsageError("; ".join(f"unknown rule {name!r}: {nearest_name(name, RULES)}" for name in unknown))
+        raise UsageError("; ".join(_unknown(name) for name in unknown))
     return replace(rules, **overrides), eer_rule
+
+
+# What other libraries call an argument, and what to write here.
+OTHER_ARGUMENTS = {
+    **dict.fromkeys(("metric", "metrics"), "measures=['range-eer', ...] of evaluate"),
+    **dict.fromkeys(("alpha", "ci", "confidence_level"), "confidence=0.95"),
+    **dict.fromkeys(
+        ("n_bootstrap", "n_resamples", "replicates", "random_state", "seed", "interval", "rng"),
+        "resampling=ss.Resampling(method='percentile', replicates=1000, seed=0) of evaluate and compare",
+    ),
+    **dict.fromkeys(("groupby", "group_by", "groups"), "by="),
+    **dict.fromkeys(("pos_label", "positive_label"), "spoof_label="),
+    **dict.fromkeys(("frame_shift", "hop_length", "stride", "resolution_ms"), "hop=, in seconds"),
+    **dict.fromkeys(("polarity", "higher_is", "higher_is_better"), "higher='bonafide' or higher='spoof'"),
+    **dict.fromkeys(("title", "xlabel", "ylabel"), "a call of the Axes that is returned, such as ax.set_title(...)"),
+    **dict.fromkeys(("color", "colors", "cmap", "linestyle", "lw"), "style={'axes.prop_cycle': ...}, or the rcParams"),
+    **dict.fromkeys(("figsize", "dpi"), "ax=, from plt.subplots(figsize=..., dpi=...)"),
+    **dict.fromkeys(("save", "out", "path", "filename", "show"), "ax.figure.savefig(...) or plt.show()"),
+    "sample_weight": "the durations: they weigh every score already",
+    "threshold": "threshold= of evaluate, or error_curve(references, scores).at(threshold)",
+}
+
+
+def _unknown(name: str) -> str:
+    if name in OTHER_ARGUMENTS:
+        return f"there is no argument {name!r} here; use {OTHER_ARGUMENTS[name]}"
+    return f"unknown rule {name!r}: {nearest_name(name, RULES)}"
 
 
 @dataclass(frozen=True)
 class Touched:
-    """How much time, in how many utterances, a rule decided."""
+    """Time and number of utterances that a rule decided."""
 
     rule: str
     value: str
@@ -509,6 +538,46 @@ class Touched:
     def seconds(self) -> float:
         """The time in seconds."""
         return self.ns / 1e9
+
+    def __str__(self) -> str:
+        """The decision as a sentence.
+
+        >>> print(Touched("slack", "held", 2_490_000_000, 169))
+        2.490 s at the end of 169 utterances took the last score (rule: slack)
+        """
+        where = "1 utterance" if self.utterances == 1 else f"{self.utterances} utterances"
+        what = _WHAT_RULES_DO[self.rule].format(where=where, outcome=_OUTCOMES.get(self.value, self.value))
+        return f"{what if self.rule == 'partial' else f'{self.seconds:.3f} s {what}'} (rule: {self.rule})"
+
+
+_WHAT_RULES_DO = {
+    "snap": "between edges in {where} closed",
+    "extent": "between duration and last label in {where} settled by {outcome}",
+    "gaps": "without a label in {where} {outcome}",
+    "nonspeech": "of non-speech in {where} {outcome}",
+    "collar": "around boundaries in {where} ignored",
+    "regions": "outside the regions of {where} ignored",
+    "overlong": "of scores after the end of {where} cut",
+    "last_frame": "of last frames past the end of {where} {outcome}",
+    "overlap": "under several scores in {where} took their {outcome}",
+    "slack": "at the end of {where} took the last score",
+    "uncovered": "without a score in {where} {outcome}",
+    "utterances": "in {where} left out by {outcome}",
+    "partial": "{where} left out: only the references or only the scores have them",
+}
+_OUTCOMES = {
+    "bonafide": "counted as bona fide",
+    "spoof": "counted as spoof",
+    "ignore": "ignored",
+    "following": "took the next label",
+    "hold": "took the score before",
+    "unanswered": "left unanswered",
+    "use": "cut",
+    "drop": "dropped with their frames",
+    "min": "lowest score",
+    "mean": "mean",
+    "centre": "nearest score",
+}
 
 
 def note_touched(touched: list[Touched], rule: str, value: str, by_utterance: Int64) -> None:

@@ -19,19 +19,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from math import gcd
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.by_utterance import ByUtterance
 from spoofspan.base.columns import (
+    ByUtterance,
     block_rows,
     check_dict,
     check_offsets,
     check_ranges,
     chosen_ids,
     flat_rows,
+    host_array,
     neighbours,
     offsets_of,
     place_of,
@@ -39,14 +42,14 @@ from spoofspan.base.columns import (
     seconds_column,
     tidy_rows,
     utterance_ids,
-    utterance_indices,
 )
-from spoofspan.base.errors import DataError, Problems, UndefinedMeasureError, UsageError, nearest_name, refuse
+from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, nearest_name, refuse
 from spoofspan.base.times import (
     LONGEST,
     SECOND,
     Float64,
     Int64,
+    TimeUnit,
     duration_ns,
     grid_edges,
     refuse_rounded,
@@ -54,6 +57,7 @@ from spoofspan.base.times import (
     times_ns,
     whole_ns,
 )
+from spoofspan.data.contradictions import Contradiction, contradictions
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References
@@ -63,6 +67,22 @@ Values = npt.NDArray[np.floating[Any]]
 # The score that stands for a hard decision; a threshold of 0.5 gives the decision back.
 DECISIONS = {"spoof": 0.0, "bonafide": 1.0}
 DECISION_THRESHOLD = 0.5
+COPIES_LOOK, COPIES_CHANGES = 64, 20  # utterances looked at together, and changes of the score that are enough
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Frames that repeat a score: the largest block within which none changes (0 if none does), and the changes."""
+
+    block: int = 0
+    changes: int = 0
+
+    def __add__(self, other: Copies) -> Copies:
+        return Copies(gcd(self.block, other.block), self.changes + other.changes)
+
+    def resolution(self, hop: float | None) -> float | None:
+        """Resolution (seconds) of the distinct frames; None if scores are no copies, or too few to tell."""
+        return round(self.block * hop, 9) if hop and self.block > 1 and self.changes >= COPIES_CHANGES else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +107,8 @@ class Scores(ByUtterance):
         How many empty ranges were dropped.
     decisions
         Whether the values are hard decisions, see :meth:`from_decisions`.
+    training_resolution
+        Resolution (seconds) that the system was trained at, if known. Points are compared with it, not with the hop.
 
     Examples
     --------
@@ -108,6 +130,7 @@ class Scores(ByUtterance):
     ends: Int64 | None = None
     dropped_empty: int = 0
     decisions: bool = False  # the values are hard decisions, see from_decisions
+    training_resolution: float | None = None  # seconds
 
     @classmethod
     def from_frames(
@@ -193,7 +216,14 @@ class Scores(ByUtterance):
         for utt, row in rows:
             scored[utt].append((row[0], row[1], _decision(row[2], utt)))
         decided = replace(cls.from_ranges(scored, higher="bonafide"), decisions=True)
-        decided._check_contradictions()
+        starts, ends = cast(Int64, decided.starts), cast(Int64, decided.ends)
+
+        def describe(found: tuple[int, Contradiction]) -> str:
+            since = seconds_text(found[1].other.start)
+            return f"utterance {decided.utterances[found[0]]!r}: two decisions on the time from {since}"
+
+        clashing = contradictions(decided.offsets, starts, ends, decided.values.astype(np.int8), snap=0)
+        refuse(clashing, describe, "decide every instant once")
         return decided
 
     @classmethod
@@ -315,23 +345,23 @@ class Scores(ByUtterance):
 
         return scores_from(table, hop=hop, higher=higher, column=column)
 
-    def to_arrow(self, *, long: bool = True) -> Any:
+    def to_arrow(self, *, long: bool = True, unit: TimeUnit = "ns") -> Any:
         """Make a pyarrow table, a row per score or (``long=False``) per utterance; :meth:`from_table` reads it back."""
         from spoofspan.formats.tables.dataframes import to_arrow
 
-        return to_arrow(self, long=long)
+        return to_arrow(self, long=long, unit=unit)
 
-    def to_pandas(self, *, long: bool = True) -> Any:
-        """Make a pandas data frame; it does not say what high scores mean nor their hop, so keep both."""
+    def to_pandas(self, *, long: bool = True, unit: TimeUnit = "s") -> Any:
+        """Make a pandas data frame, times in seconds; it states neither polarity nor hop, so keep both."""
         from spoofspan.formats.tables.dataframes import to_pandas
 
-        return to_pandas(self, long=long)
+        return to_pandas(self, long=long, unit=unit)
 
-    def to_polars(self, *, long: bool = True) -> Any:
-        """Make a polars data frame; it does not say what high scores mean nor their hop, so keep both."""
+    def to_polars(self, *, long: bool = True, unit: TimeUnit = "s") -> Any:
+        """Make a polars data frame, times in seconds; it states neither polarity nor hop, so keep both."""
         from spoofspan.formats.tables.dataframes import to_polars
 
-        return to_polars(self, long=long)
+        return to_polars(self, long=long, unit=unit)
 
     def __repr__(self) -> str:
         if self.hops is None:
@@ -367,6 +397,34 @@ class Scores(ByUtterance):
         # the lowest of 0 and 1 is a decision again
         return replace(resample(self, resolution, durations), decisions=self.decisions)
 
+    @cached_property
+    def copies(self) -> Copies | None:
+        """Repetition of scores by frames; None of ranges and of hard decisions."""
+        if self.hop is None or self.decisions:
+            return None
+        block, changes = 0, 0
+        for first in range(0, len(self), COPIES_LOOK):  # usually ends after the first utterances
+            last = min(first + COPIES_LOOK, len(self))
+            values = self.values[self.offsets[first] : self.offsets[last]]
+            offsets = self.offsets[first : last + 1] - self.offsets[first]
+            edges = np.flatnonzero(values[1:] != values[:-1]) + 1
+            inside = edges - offsets[np.searchsorted(offsets, edges, side="right") - 1]
+            changes += int(np.count_nonzero(inside))
+            block = int(np.gcd.reduce(inside, initial=block))
+            if block == 1:
+                break
+        return Copies(block, changes)
+
+    @property
+    def copied_resolution(self) -> float | None:
+        """Resolution (seconds) of the distinct frames, if each score is repeated in blocks of frames; else None.
+
+        >>> values = np.repeat(np.arange(30.0), 16)
+        >>> Scores.from_frames({"u1": values}, hop=0.01, higher="bonafide").copied_resolution
+        0.16
+        """
+        return None if self.copies is None else self.copies.resolution(self.hop)
+
     def refuse_decisions(self, what: str) -> None:
         """Refuse hard decisions where every threshold counts."""
         if self.decisions:
@@ -375,9 +433,9 @@ class Scores(ByUtterance):
                 "scores, or measure the decisions as they are: range-fpr, range-fnr, range-f1, event-f1"
             )
 
-    def take(self, chosen: Int64 | Sequence[int]) -> Scores:
-        """Keep chosen utterances, in that order: the indices of their ids in :attr:`utterances`."""
-        chosen = utterance_indices(chosen, len(self))
+    def take(self, chosen: Any) -> Scores:
+        """Keep chosen utterances, in that order: ids, indices, one flag for each utterance, or a slice."""
+        chosen = self._indices(chosen)
         run = neighbours(chosen)  # which need no copy
         rows = rows_of(self.offsets, chosen) if run is None else block_rows(self.offsets, run.start, run.stop)
         kept = self.with_rows(*rows)
@@ -397,19 +455,6 @@ class Scores(ByUtterance):
             starts=None if self.starts is None else self.starts[rows],
             ends=None if self.ends is None else self.ends[rows],
         )
-
-    def _check_contradictions(self) -> None:
-        """Refuse two decisions on the same time."""
-        problems = Problems()
-        starts, ends = cast(Int64, self.starts).tolist(), cast(Int64, self.ends).tolist()
-        for i, utterance in enumerate(self.utterances):
-            until = dict.fromkeys(DECISIONS.values(), 0)
-            for row in range(int(self.offsets[i]), int(self.offsets[i + 1])):
-                value = float(self.values[row])
-                if starts[row] < until[1.0 - value]:
-                    problems.add(f"utterance {utterance!r}: two decisions on the time from {seconds_text(starts[row])}")
-                until[value] = max(until[value], ends[row])
-        problems.raise_if_any("decide every instant once")
 
 
 def score_times(scores: Scores) -> tuple[Int64, Int64]:
@@ -460,10 +505,9 @@ def _numbers(values: npt.ArrayLike, place: str = "") -> Values:
             f"{place}some scores are masked; leave their time out, or give numbers there: values.filled(...)"
         )
     try:
-        array = np.asarray(values)
-    except (TypeError, ValueError, RuntimeError) as error:  # lists of lists, and tensors that NumPy cannot read
-        remedy = "give one list of numbers; a tensor: scores.detach().float().cpu()"
-        raise UsageError(f"{place}these scores are no array ({error}); {remedy}") from None
+        array = np.asarray(host_array(values))
+    except (TypeError, ValueError) as error:  # lists of lists
+        raise UsageError(f"{place}these scores are no array ({error}); give one list of numbers") from None
     if array.ndim != 1:
         what = f"an array of {array.shape}" if array.ndim else f"a {type(values).__name__}"
         raise UsageError(f"{place}scores must be one-dimensional, one number for each frame, not {what}")

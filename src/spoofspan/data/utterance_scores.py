@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from spoofspan.base.by_utterance import ByUtterance
-from spoofspan.base.columns import Flags, utterance_ids, utterance_indices
+from spoofspan.base.columns import ByUtterance, Flags, utterance_ids
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, refuse
 from spoofspan.base.hashing import ContentHash
-from spoofspan.base.times import Float64, Int64
+from spoofspan.base.times import Float64
 from spoofspan.data.scores import Higher
 
 TRIALS = ("target", "nontarget", "spoof")
@@ -21,7 +21,7 @@ COUNTERMEASURE, COMMON = "cm-score", "sasv-score"  # the scores of ASVspoof 5 th
 
 
 class TrialKey(dict[str, str]):
-    """What each trial is: ``target``, ``nontarget``, ``spoof`` or ``dummy``; and the label of each recording.
+    """Label of each trial: ``target``, ``nontarget``, ``spoof`` or ``dummy``; and the label of each recording.
 
     A recording may be in several trials, or in a dummy trial only, which counts for recordings but not for trials.
     """
@@ -83,9 +83,9 @@ class UtteranceScores(ByUtterance):
     def _said_of(self, i: int) -> float:
         return float(self.values[i])
 
-    def take(self, chosen: Int64) -> UtteranceScores:
-        """Keep chosen utterances, in that order."""
-        chosen = utterance_indices(chosen, len(self))
+    def take(self, chosen: Any) -> UtteranceScores:
+        """Keep chosen utterances, in that order: ids, indices, one flag for each utterance, or a slice."""
+        chosen = self._indices(chosen)
         columns = {name: values[chosen] for name, values in self.columns.items()}
         ids = tuple(self.utterances[i] for i in chosen)
         return UtteranceScores(ids, self.values[chosen], self.higher, columns, self.of_trials)

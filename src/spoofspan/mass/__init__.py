@@ -2,11 +2,11 @@
 
 **Read** ``score_mass.py`` **first**: it is the idea of the whole package. The way to it::
 
-    References ──label_rules──▶ Labelling ─┐
-                                           ├─ranges or points─▶ ScoreMass, in blocks
-    Scores ─────score_rules───▶ ScoreRuns ─┘
+    References ──rules 1 to 7──▶ Labelling ─┐
+                                            ├─ranges or points─▶ ScoreMass, in blocks
+    Scores ──────rules 8 to 13─▶ ScoreRuns ─┘
 
-Points are ranges of a time that is counted in points: ``grid.py`` says where they lie, ``point_labels.py`` labels them.
+Points are ranges of a time that is counted in points: ``point_labels.py`` says where they lie and labels them.
 ``utterances.py`` makes a mass of scores of whole utterances.
 
 Imports :mod:`spoofspan.base` and :mod:`spoofspan.data`.

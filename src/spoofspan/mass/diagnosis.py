@@ -1,4 +1,4 @@
-"""What is probably wrong where two sides do not fit each other: the hop, the unit of the times, or the ids.
+"""Diagnosis of two sides that do not fit each other: the hop, the unit of the times, or the ids.
 
 Each function looks at what both sides say of the same utterances, and returns a remedy as a sentence, or None where the
 data do not tell. A remedy is named only if it fits :data:`MOST` of the utterances.
@@ -11,14 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from spoofspan.base.columns import Flags
-from spoofspan.base.errors import UsageError
 from spoofspan.base.other_ids import MOST, id_remedy
-from spoofspan.base.times import SECOND, Float64, Int64, seconds_text
+from spoofspan.base.times import SECOND, Float64, Int64
 
-# From here on, a hop or a resolution that no utterance lasts for was meant in milliseconds.
-LONG_NS = 2_000_000_000
-# No hop or resolution has as many milliseconds as this has seconds (an hour): what is longer means whole utterances.
-TOO_LONG_NS = 3_600_000_000_000
 # Hops that systems have, in milliseconds: feature rates, strides of front-ends, resolutions of corpora, video frames.
 USUAL_HOPS: tuple[float, ...] = (
     *(1, 2, 2.5, 4, 5, 8, 10, 12.5, 15, 16, 20, 25, 30, 32, 40, 50, 60, 64, 80, 100, 120, 160, 200, 240, 250),
@@ -36,7 +31,7 @@ SCORES_APART_NS = 200_000_000  # a fifth of a second; a unit is a factor of 1,00
 
 
 def fits_hop(frames: Int64, extents: Int64, hop_ns: float | Float64) -> Flags:
-    """Which utterances have as many frames as a hop gives: none is too late, and no more than a tail is missing.
+    """Utterances that have as many frames as a hop gives: none is too late, and no more than a tail is missing.
 
     >>> fits_hop(np.array([100, 100]), np.array([2_010_000_000, 4_000_000_000]), 20e6).tolist()
     [True, False]
@@ -63,7 +58,7 @@ def fitting_hop(frames: Int64, extents: Int64) -> tuple[float, int] | None:
 
 
 def empty_remedy(scores: Int64) -> str | None:
-    """What to do where most utterances have no score at all: neither a hop nor a unit is to blame."""
+    """Remedy where most utterances have no score at all: neither a hop nor a unit is to blame."""
     empty = int((scores == 0).sum())
     if not empty or empty < MOST * scores.size:
         return None
@@ -159,25 +154,8 @@ def _in_seconds(what: str, unit: str, count: int, of: str) -> str:
     return f"the {what} look like {unit}: as seconds they would fit {count:,} {of}; write them in seconds"
 
 
-def refuse_milliseconds(ns: float, extents: Int64, name: str) -> None:
-    """Refuse a hop, a resolution, a collar or a slack of 2 s or more that is longer than every utterance.
-
-    >>> refuse_milliseconds(20e9, np.array([2_000_000_000]), "resolution")
-    Traceback (most recent call last):
-    spoofspan.base.errors.UsageError: a resolution of 20 s is longer than every utterance (the longest has 2.000 s); \
-it is given in seconds, and 20 ms is 0.02
-    """
-    longest = int(extents.max(initial=0))
-    if LONG_NS <= ns < TOO_LONG_NS and 0 < longest < ns:
-        seconds = ns / 1e9
-        raise UsageError(
-            f"a {name} of {seconds:g} s is longer than every utterance (the longest has {seconds_text(longest)}); "
-            f"it is given in seconds, and {seconds:g} ms is {seconds / 1000:g}"
-        )
-
-
 def pairing_remedy(no_scores: Sequence[str], no_reference: Sequence[str], common: int = 1) -> str:
-    """What to do about utterances that only one side has, given how many both have."""
+    """Remedy about utterances that only one side has, given how many both have."""
     if (found := id_remedy(no_scores, no_reference)) is not None:
         return found
     if not common and no_scores and no_reference:

@@ -24,7 +24,7 @@ from spoofspan.base.times import Float64, Int64, seconds_text
 from spoofspan.data.rules import Rules
 from spoofspan.data.scores import Scores, score_times
 from spoofspan.mass.labelling import TimeAxis
-from spoofspan.mass.score_rules import slack_of
+from spoofspan.mass.score_runs import slack_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ def _in_order_of(first: Scores, other: Scores, name: str, other_name: str) -> Sc
 
 
 def _same_frames(one: Scores, other: Scores) -> bool:
-    """Whether two systems gave scores to the very same frames, none of which overlap."""
+    """True if two systems gave scores to the very same frames, none of which overlap."""
     if one.hops is None or other.hops is None or one.window is not None or other.window is not None:
         return False
     pairs = (one.offsets, other.offsets), (one.hops, other.hops), (one.origins, other.origins)

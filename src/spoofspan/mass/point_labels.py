@@ -1,4 +1,4 @@
-"""The labels of points (rule 18 of ``docs/rules.md``), as runs of points of one label.
+"""The points of a resolution: where they lie (rule 16 of ``docs/rules.md``), and their labels (rule 18), as runs.
 
 Most points lie in a range of one label, and keep it. Only a point with an edge of the reference inside is looked at::
 
@@ -18,21 +18,96 @@ is spoof and the point before or after it is bona fide, as in the labels that BA
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from spoofspan.base.columns import Flags, blocks, kept_offsets, last_rows, utterance_of_rows, within_utterances
+from spoofspan.base.columns import (
+    blocks,
+    kept_offsets,
+    last_rows,
+    offsets_of,
+    utterance_of_rows,
+    within_utterances,
+)
 from spoofspan.base.errors import UsageError
-from spoofspan.base.times import Float64, Int64, duration_ns
+from spoofspan.base.times import Float64, Int64, duration_ns, edges_before, grid_edges, whole_ns
 from spoofspan.data.references import BONA_FIDE, NONSPEECH, SPOOF, Labels, References
 from spoofspan.data.rules import Rules
-from spoofspan.mass.grid import Grid
-from spoofspan.mass.label_rules import label_references
-from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
+from spoofspan.mass.labelling import IGNORED, Labelling, label_references, overwrite
 from spoofspan.mass.ranges import overlay_block
-from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK
+from spoofspan.mass.score_mass import NS_PER_BLOCK
+from spoofspan.mass.score_runs import ROWS_PER_BLOCK, FrameRuns, RangeRuns, ScoreRuns
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The points of every utterance: how many, and where they lie."""
+
+    resolution: float
+    offsets: Int64
+    extents: Int64
+
+    @classmethod
+    def over(cls, extents: Int64, resolution: float, last_point: str, reach: Int64 | None = None) -> Grid:
+        """Rule 16: every point that starts before the extent, or the last one only if half or all of it does.
+
+        Under ``scored``, all of a point must lie before the end of the last score too, which is ``reach`` if known.
+        """
+        limit = np.minimum(extents, reach) if last_point == "scored" and reach is not None else extents
+        counts = edges_before(limit, resolution)
+        if last_point != "use":
+            first, end = grid_edges(counts - 1, resolution), grid_edges(counts, resolution)
+            counts = counts - ((2 if last_point == "round" else 1) * (limit - first) < end - first)
+        return cls(resolution, offsets_of(counts), extents)
+
+    @property
+    def counts(self) -> Int64:
+        """Number of points of each utterance."""
+        return self.offsets[1:] - self.offsets[:-1]
+
+    @cached_property
+    def whole(self) -> int | None:
+        """The length of a point in ns, if every edge is a multiple of it."""
+        is_whole = whole_ns(np.array([self.resolution]), int(self.extents.max(initial=0)))
+        return duration_ns(self.resolution, "resolution") if is_whole else None
+
+    def take(self, chosen: Int64) -> Grid:
+        """Keep chosen utterances, in that order."""
+        return Grid(self.resolution, offsets_of(self.counts[chosen]), self.extents[chosen])
+
+    def block(self, first: int, last: int) -> Grid:
+        """The points of utterances first to last - 1."""
+        return Grid(self.resolution, self.offsets[first : last + 1] - self.offsets[first], self.extents[first:last])
+
+    def runs(self) -> ScoreRuns:
+        """The points as if they were score runs, to be laid over a labelling; they need no scores for that."""
+        values = np.broadcast_to(np.float16(0), int(self.offsets[-1]))
+        if self.whole is not None:
+            hops, counts = np.full(self.extents.size, self.whole), self.counts
+            ends = np.minimum(counts * hops, self.extents)
+            return FrameRuns(self.offsets, values, "bonafide", hops, np.zeros_like(hops), counts, ends)
+        _, starts, ends = self.cover()
+        return RangeRuns(self.offsets, values, "bonafide", starts, ends)
+
+    def starts(self, k: Int64) -> Int64:
+        """Start of the k-th points of any utterances."""
+        return grid_edges(k, self.resolution) if self.whole is None else k * self.whole
+
+    def edges(self, utterance: Int64, k: Int64) -> tuple[Int64, Int64]:
+        """Start and end of the k-th points of utterances."""
+        return self.starts(k), np.minimum(self.starts(k + 1), self.extents[utterance])
+
+    def cover(self) -> tuple[Int64, Int64, Int64]:
+        """All points as (utterance, start, end)."""
+        utterance = utterance_of_rows(self.offsets)
+        return utterance, *self.edges(utterance, np.arange(utterance.size) - self.offsets[utterance])
+
+    def begun_before(self, times: Int64) -> Int64:
+        """Count the points of a long utterance that start before each time."""
+        return edges_before(times, self.resolution) if self.whole is None else -(-times // self.whole)
 
 
 def boundary_references(references: References, resolution: float, rules: Rules) -> References:
@@ -107,8 +182,6 @@ def bona_fide_shares(labelling: Labelling, grid: Grid) -> Float64:
 
 def label_points(ranges: Labelling, grid: Grid, rules: Rules) -> Labelling:
     """Label the points of the same utterances; the time of the result is counted in points."""
-    if rules.label == "any" and (ranges.labels <= SPOOF).all():
-        return _stretch_spoof(ranges, grid)
     if rules.label != "rounded":
         return _label_by_time(ranges, grid, rules)
     rounded, by_time = _label_rounded(ranges, grid), _label_by_time(ranges, grid, replace(rules, label="any"))
@@ -119,27 +192,12 @@ def label_points(ranges: Labelling, grid: Grid, rules: Rules) -> Labelling:
     return overwrite(rounded, utterance, by_time.starts[ignored], by_time.ends[ignored], IGNORED)
 
 
-def _begun_and_shared(ranges: Labelling, grid: Grid) -> tuple[Int64, Int64, Flags]:
-    """For each range: its utterance, the points that begin before it ends, and whether the last of these goes on."""
-    utterance = utterance_of_rows(ranges.offsets)
-    begun = np.minimum(grid.begun_before(ranges.ends), grid.counts[utterance])
-    return utterance, begun, ranges.ends < np.minimum(grid.starts(begun), grid.extents[utterance])
-
-
-def _stretch_spoof(ranges: Labelling, grid: Grid) -> Labelling:
-    """Label points ``any``, where all time is of one class or the other: every point that both share is spoof."""
-    utterance, begun, shared = _begun_and_shared(ranges, grid)
-    ends = begun - (shared & (ranges.labels == BONA_FIDE))
-    if within_utterances(ranges.offsets, ends[1:] < ends[:-1]).any():
-        # bona fide ranges that end in a point of an earlier spoof have no points
-        ends = np.maximum.accumulate(ends + grid.offsets[utterance]) - grid.offsets[utterance]
-    return Labelling(ranges.utterances, grid.counts, ranges.offsets, ends, ranges.labels)
-
-
 def _label_by_time(ranges: Labelling, grid: Grid, rules: Rules) -> Labelling:
     """Label points by the time of both classes in each."""
-    utterance, begun, is_shared = _begun_and_shared(ranges, grid)
-    shared = np.flatnonzero(is_shared)
+    utterance = utterance_of_rows(ranges.offsets)
+    begun = np.minimum(grid.begun_before(ranges.ends), grid.counts[utterance])  # points that begin before a range ends
+    # the last of these goes on in the next range
+    shared = np.flatnonzero(ranges.ends < np.minimum(grid.starts(begun), grid.extents[utterance]))
     # two runs for each range: its own points, then the shared one
     run_ends, run_labels = np.repeat(begun, 2), np.repeat(ranges.labels, 2)
     if shared.size:

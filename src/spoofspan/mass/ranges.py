@@ -16,9 +16,9 @@ of ``docs/rules.md``) is decided here too.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import chain, starmap
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -28,33 +28,26 @@ from spoofspan.base.columns import (
     blocks,
     has_rows,
     positions,
-    rows_from,
     sum_by_utterance,
     utterance_of_every,
-    utterance_of_rows,
 )
 from spoofspan.base.errors import NothingToMeasureError, Problems, refuse
 from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.times import Int64, seconds_text
-from spoofspan.data.references import BONA_FIDE, SPOOF, Labels, References
+from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Rules, Touched, note_touched
 from spoofspan.data.scores import Scores
 from spoofspan.mass.diagnosis import empty_remedy, hop_remedy, pairing_remedy, score_unit_remedy
-from spoofspan.mass.label_rules import label_references
-from spoofspan.mass.labelling import IGNORED, Labelling
+from spoofspan.mass.labelling import IGNORED, Labelling, label_references
 from spoofspan.mass.score_mass import (
-    FRAMES_PER_BLOCK,
     NS_PER_BLOCK,
-    ROWS_PER_BLOCK,
     Columns,
     MassBlock,
     ScoreMass,
     UtteranceBlock,
     combine_weights,
-    joined_columns,
 )
-from spoofspan.mass.score_rules import prepare_scores
-from spoofspan.mass.score_runs import FrameRuns, ScoreRuns, mirrored
+from spoofspan.mass.score_runs import FRAMES_PER_BLOCK, ROWS_PER_BLOCK, FrameRuns, ScoreRuns, mirrored, prepare_scores
 
 if TYPE_CHECKING:
     from spoofspan.data.utterance_scores import UtteranceScores
@@ -174,21 +167,11 @@ class RangePart(TimedPart):
 
     undecided_bona_fide: Int64  # of each utterance: time under no score
     undecided_spoof: Int64
-    pieces: tuple[HeldBlocks, ...] = field(default=(), kw_only=True)  # add up to it, and cost less
 
     def take(self, chosen: Int64) -> RangePart:
         """Keep chosen utterances."""
         undecided = self.undecided_bona_fide[chosen], self.undecided_spoof[chosen]
-        whole = replace(self, undecided_bona_fide=undecided[0], undecided_spoof=undecided[1], pieces=())
-        return super(RangePart, whole).take(chosen)
-
-    def weigh(self, weights: Int64) -> RangePart:
-        """Count each utterance ``weights`` times."""
-        return super(RangePart, replace(self, pieces=())).weigh(weights)
-
-    def blocks(self) -> Iterator[MassBlock]:
-        """Compute it block by block."""
-        return chain.from_iterable(one.blocks() for one in self.pieces) if self.pieces else super().blocks()
+        return replace(super().take(chosen), undecided_bona_fide=undecided[0], undecided_spoof=undecided[1])
 
     def spans(self) -> Iterator[tuple[int, int]]:
         """The first and the last + 1 of the utterances of each block."""
@@ -210,9 +193,7 @@ class RangePart(TimedPart):
         return UtteranceBlock(first, last, runs.offsets, block, *undecided)
 
     def sample(self, size: int) -> Columns:
-        """About ``size`` rows, of each piece; each counts whole for the label under its middle."""
-        if self.pieces:
-            return joined_columns(one.sample(size) for one in self.pieces)
+        """About ``size`` rows; each counts whole for the label under its middle."""
         if not self.runs.values.size:
             return self.runs.values, np.zeros(0, np.int64), np.zeros(0, np.int64)
         # large corpora get larger samples: what a bracket holds must not outgrow the rest of the work
@@ -225,72 +206,6 @@ class RangePart(TimedPart):
         weight = ends - starts if self.weights is None else (ends - starts) * self.weights[utterance]
         scores = mirrored(self.runs.values[rows], self.runs.higher)
         return scores, (label == BONA_FIDE) * weight, (label == SPOOF) * weight
-
-
-class HeldBlocks:
-    """Blocks that are computed once and kept, since several masses are made of them."""
-
-    def __init__(self, made: Iterable[MassBlock]) -> None:
-        self._made = list(made)
-        self._samples: dict[int, Columns] = {}
-
-    def blocks(self) -> Iterator[MassBlock]:
-        """All of them."""
-        return iter(self._made)
-
-    def sample(self, size: int) -> Columns:
-        """About ``size`` of their rows."""
-        if size not in self._samples:
-            count = sum(one.scores.size for one in self._made)
-            step = max(count // max(size, count >> 9), 1)
-            self._samples[size] = joined_columns(
-                one.columns_of(np.arange(one.scores.size) % step == 0) for one in self._made
-            )
-        return self._samples[size]
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredStretches:
-    """Stretches of one label each, bona fide or spoof, and the score runs under them."""
-
-    cells: Int64  # the runs of a labelling that have any score
-    labels: Labels
-    first: Int64  # the first row under each of them
-    counts: Int64
-    less: Int64  # what the first row has outside
-    more: Int64  # what the last row has inside beside its usual duration; negative where it goes on outside
-    runs: ScoreRuns
-
-    @classmethod
-    def of(cls, labelling: Labelling, runs: ScoreRuns, cells: Int64) -> ScoredStretches:
-        """Find the rows under some runs of a labelling."""
-        utterance = utterance_of_rows(labelling.offsets)[cells]
-        starts, ends = labelling.starts[cells], labelling.ends[cells]
-        columns = cells, utterance, starts, ends, *rows_under(runs, utterance, starts, ends)
-        cells, utterance, starts, ends, first, last = (column[columns[-1]] for column in columns[:-1])
-        less = np.maximum(starts - runs.spans(utterance, first)[0], 0)
-        more = np.minimum(ends, runs.run_ends(utterance, last - runs.offsets[utterance]))
-        more -= runs.spans(utterance, last)[1]
-        return cls(cells, labelling.labels[cells], first, last + 1 - first, less, more, runs)
-
-    def blocks(self, left_out: Flags) -> Iterator[MassBlock]:
-        """The time under scores, without some runs of the labelling."""
-        chosen = np.flatnonzero(~left_out[self.cells])
-        amounts, _, _ = self.runs.durations()
-        for begin, end in blocks(self.counts[chosen], self.counts[chosen], ROWS_PER_BLOCK, ROWS_PER_BLOCK):
-            here = chosen[begin:end]
-            counts, is_spoof = self.counts[here], np.tile(self.labels[here] == SPOOF, 2)
-            rows, ends = rows_from(self.first[here], counts), np.cumsum(counts)
-            odd = np.concatenate((-self.less[here], self.more[here]))
-            yield MassBlock(
-                mirrored(self.runs.values[rows], self.runs.higher),
-                np.repeat(self.labels[here], counts),
-                amounts if isinstance(amounts, int) else amounts[rows],
-                np.concatenate((ends - counts, ends - 1)),
-                odd * ~is_spoof,
-                odd * is_spoof,
-                two_classes=True,
-            )
 
 
 def rows_under(block: ScoreRuns, utterance: Int64, starts: Int64, ends: Int64) -> tuple[Int64, Int64, Flags]:
@@ -326,18 +241,9 @@ def overlay_block(labelling: Labelling, runs: ScoreRuns) -> MassBlock:
         gain = (taker == label).view(np.int8) - (giver == label).view(np.int8)
         return np.concatenate((odd_by * (classes[odd] == label), rest * gain))
 
-    two_classes = bool((labels <= SPOOF).all())
-    more_spoof = exceptions(SPOOF)
-    if two_classes:
-        more_bona_fide = -more_spoof
-        more_bona_fide[: odd.size] += odd_by
-    else:
-        more_bona_fide = exceptions(BONA_FIDE)
-    without_time = runs.rows_without_time()
-    if without_time.size:
-        classes[without_time], two_classes = IGNORED, False
-    rows = np.concatenate((odd, cut))
-    return MassBlock(runs.values, classes, durations, rows, more_bona_fide, more_spoof, two_classes=two_classes)
+    more_bona_fide, more_spoof = exceptions(BONA_FIDE), exceptions(SPOOF)
+    classes[runs.rows_without_time()] = IGNORED
+    return MassBlock(runs.values, classes, durations, np.concatenate((odd, cut)), more_bona_fide, more_spoof)
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,7 +254,6 @@ class Overlay:
     runs: ScoreRuns
     rules: Rules
     touched: tuple[Touched, ...]  # by the rules of the references and the scores
-    pieces: tuple[HeldBlocks, ...] = ()  # of its part
 
     @classmethod
     def of(cls, references: References, scores: Scores, rules: Rules) -> Overlay:
@@ -389,6 +294,13 @@ class Overlay:
                 whole = few.labelling.time_of(label)[first:last]
                 column[missing[first:last]] = whole - sum_by_utterance(scored, runs.offsets)
         undecided = bona_fide + spoof
+        empty = np.diff(self.runs.offsets) == 0
+        if self.rules.uncovered == "error" and (undecided > 0).any() and empty[undecided > 0].all():
+            refuse(
+                np.flatnonzero(undecided),
+                lambda i: f"utterance {labelling.utterances[i]!r} has no scores at all (an empty array)",
+                self.hop_remedy or "write its scores, or remove its entry and measure the others with partial=True",
+            )
         if self.rules.uncovered in ("error", "hold"):  # after holding, only utterances without any score are left
             refuse(
                 np.flatnonzero(undecided),
@@ -412,16 +324,12 @@ class Overlay:
         undecided, touched = self.undecided()
         ignored = self.rules.uncovered == "ignore"
         counted = [np.zeros_like(column) if ignored else column for column in undecided]
-        return RangePart(self.labelling, self.runs, *counted, pieces=self.pieces), touched
+        return RangePart(self.labelling, self.runs, *counted), touched
 
     def mass(self) -> tuple[ScoreMass, tuple[Touched, ...]]:
-        """How long each class lasted under each score, and what the rules touched."""
+        """Time of each class under each score, and what the rules touched."""
         part, touched = self.part()
-        return self.mass_of(part), touched
-
-    def mass_of(self, part: RangePart) -> ScoreMass:
-        """The mass of its part, or of a piece of that."""
-        return ScoreMass((part,), self.runs.higher, "ns", self.rules.uncovered, range_basis(self.rules))
+        return ScoreMass((part,), self.runs.higher, "ns", self.rules.uncovered, range_basis(self.rules)), touched
 
 
 Lay = Callable[[References, Scores, Rules], Overlay]
@@ -444,5 +352,5 @@ class LatestOverlay:
 
 
 def range_basis(rules: Rules) -> str:
-    """What range-based masses must have in common to add."""
+    """Settings that range-based masses share to be added."""
     return f"ranges, {rules.spelled('range')}"

@@ -51,7 +51,7 @@ class BisectionStep:
 
 @dataclass(frozen=True)
 class Bisection:
-    """What Algorithm 1 found, and how."""
+    """Result of Algorithm 1, with its steps."""
 
     trace: tuple[BisectionStep, ...]
     reached: bool

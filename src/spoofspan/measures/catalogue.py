@@ -2,7 +2,7 @@
 
 Help, ``explain``, ``docs/measures.md``, completion and evaluation read these entries and nothing else. A measure is
 spelled ``<basis>-<name>`` (:mod:`spoofspan.measures.measure`): the basis is ``range`` (durations), ``point`` (``@`` a
-resolution), ``utterance`` or ``event`` (spoofed ranges against proposed ranges; ``docs/events.md`` defines them).
+resolution), ``utterance`` or ``event`` (spoofed ranges against proposed ranges; ``docs/measures.md`` defines them).
 
 Formulas at a threshold are written in amounts of the basis, seen from the positive class: spoof, or bona fide where the
 name ends in ``-bonafide``. TP, FP, FN and TN are as in any confusion matrix; P is all that is positive, N all that is
@@ -14,21 +14,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from spoofspan.measures.events.event_catalogue import EVENT_KINDS
 from spoofspan.measures.kind import (
     BASES,
     EVENT,
     SYMBOLS,
     BestKind,
     BoundaryEerKind,
+    BoundaryRatioKind,
     CurveKind,
     Direction,
     EerKind,
+    EventKind,
     Kind,
     Needs,
     PairKind,
     Parameters,
     RatioKind,
+    Scale,
     ScoreCostKind,
     StatedKind,
     TandemEerKind,
@@ -37,6 +39,202 @@ from spoofspan.measures.kind import (
     by_name,
     parameters_of,
 )
+
+AVDEEPFAKE1M = "Z. Cai et al.: AV-Deepfake1M, 2024 (arXiv:2311.15308)"
+ACTIVITYNET = "F. Caba Heilbron et al.: ActivityNet, CVPR 2015; as in UMMAFormer, 2023"
+HAD = "J. Yi et al.: Half-Truth: A Partially Fake Audio Detection Dataset, 2021"
+MESAROS = "A. Mesaros, T. Heittola, T. Virtanen: Metrics for Polyphonic Sound Event Detection, Applied Sciences 6, 2016"
+BILEN = "C. Bilen et al.: A Framework for the Robust Evaluation of Sound Event Detection, ICASSP 2020"
+ADD2023 = "J. Yi et al.: ADD 2023: the Second Audio Deepfake Detection Challenge, 2023 (arXiv:2305.13774)"
+
+
+def _event(name: str, formula: str, function: str, about: str, reference: str = "", **more: Any) -> Kind:
+    computed_by = f"events.{function}" if ":" in function else f"events.event_scores:{function}"
+    if name.endswith("error-rate"):  # false alarms add to it without a bound
+        return EventKind(name, "lower", formula, computed_by, about, reference, scale="log", **more)
+    return EventKind(name, "higher", formula, computed_by, about, reference, **more)
+
+
+def _ranked(name: str, formula: str, about: str, reference: str = "", **parameters: float) -> Kind:
+    """AP and AR, and their published variants."""
+    first, _, variant = name.partition("-")
+    function = {"ap": "average_precision", "ar": "average_recall"}[first]
+    more = {"ranked": True, "parameters": parameters_of(**parameters), "variant": variant or "spoofspan"}
+    if first == "ap":
+        more["ranges"] = ("iou",)
+    return _event(name, formula, function, about, reference, **more)
+
+
+def _three(name: str, matched: str, function: str, about: str, reference: str = "", **parameters: float) -> list[Kind]:
+    """Precision, recall and F1 of something that is counted."""
+    formulas = {
+        "precision": f"{matched} / predicted",
+        "recall": f"{matched} / expected",
+        "f1": f"2 {matched} / (predicted + expected)",
+    }
+    given = parameters_of(**parameters)
+    return [
+        _event(name + one, text, function, about, reference, parameters=given, **(more if name == "" else {}))
+        for (one, text), more in zip(formulas.items(), ({}, {"by_event": True}, {"averaged": True}), strict=True)
+    ]
+
+
+def _found(name: str, function: str, about: str, reference: str, **parameters: float) -> list[Kind]:
+    """Precision, recall, F1 and error rate of found events, and the best F1 of all thresholds."""
+    formulas = {
+        "precision": "found / (found + false)",
+        "recall": "found / expected",
+        "f1": "2 found / (found + false + expected)",
+        "best-f1": "max over thresholds of 2 found / (found + false + expected)",
+        "error-rate": "(false + expected - found) / expected",
+    }
+    given, function = parameters_of(**parameters), f"found_events:{function}"
+    best = {"all_thresholds": True, "ranked": True, "optimistic": True}
+    return [
+        _event(name + one, text, function, about, reference, parameters=given, **(best if one == "best-f1" else {}))
+        for one, text in formulas.items()
+    ]
+
+
+def _boundary_errors(edge: str, time: str) -> list[Kind]:
+    """The error where matched ranges begin, end, or at both edges: mean and median, and with its sign."""
+    error = f"{time} of the proposal - {time} of the event"
+    about = f"How far from the {time}s of events matched proposals have theirs, in seconds; matched as in f1."
+    entries: list[tuple[str, Direction, str, str, Scale]] = [
+        ("error", "lower", f"mean of |{error}|", "mean_error", "log"),
+        ("median-error", "lower", f"median of |{error}|", "median_error", "log"),
+        ("bias", "nearer 0", f"mean of ({error})", "bias", "raw"),
+    ]
+    return [
+        EventKind(
+            f"{edge}-{name}",
+            direction,
+            formula,
+            f"events.boundary_errors:{function}",
+            about if direction == "lower" else f"{about} Negative is too early.",
+            percent=False,
+            scale=scale,
+            parameters=parameters_of(iou=0.5),
+            by_event=True,
+        )
+        for name, direction, formula, function, scale in entries
+        if (edge, name) != ("boundary", "bias")
+    ]
+
+
+_COLLARS = (
+    "An event is found by a range that begins within onset (seconds) of it and ends within offset, or within the share "
+    "rate of its length if that is more; one-to-one, as many as possible."
+)
+_INTERSECTIONS = (
+    "A range is false unless the share dtc of it is spoofed; an event is found if the other ranges cover the share gtc "
+    "of it."
+)
+_BOUNDARIES = "Boundaries: edges of spoof inside of utterances, one-to-one within the tolerance (seconds)."
+_HAD = "Our reading, of time: no text with the published definition was at hand."
+
+EVENT_KINDS: Mapping[str, Kind] = by_name(
+    _ranked(
+        "ap",
+        "sum over falling confidences of (recall step) * (best precision from there on), at IoU >= iou",
+        "Average precision: each proposal, from the most confident on, takes the free event of largest IoU. Of several "
+        "thresholds, iou=0.5:0.05:0.95, it is the mean.",
+        iou=0.5,
+    ),
+    _ranked(
+        "ap-avdeepfake1m",
+        "as ap, but IoU > iou, events take the first free proposal in file order, the first recall step is lost",
+        "AP by the rules of AV-Deepfake1M, LAV-DF and CFPRF, events as listed.",
+        AVDEEPFAKE1M,
+        iou=0.5,
+    ),
+    _ranked(
+        "ap-activitynet",
+        "as ap, but equal confidences are steps of their own, the last row first",
+        "AP by the rules of ActivityNet, events as listed.",
+        ACTIVITYNET,
+        iou=0.5,
+    ),
+    _ranked(
+        "ar",
+        "mean over IoU 0.5, 0.55, ..., 0.95 of the recall of the n most confident proposals of each file",
+        "Average recall, by the matching of ap.",
+        n=20,
+    ),
+    _ranked(
+        "ar-avdeepfake1m",
+        "mean over IoU 0.5, 0.55, ..., 0.95 of the recall of the first n proposals in file order, IoU > threshold",
+        "AR by the rules of AV-Deepfake1M, LAV-DF and CFPRF: one proposal may recall several events.",
+        AVDEEPFAKE1M,
+        n=20,
+    ),
+    _ranked(
+        "ar-activitynet",
+        "mean over IoU 0.5, 0.55, ..., 0.95 of the recall of the n x (events of the file) most confident proposals",
+        "AR by the rules of ActivityNet (Recall@nx): one proposal may recall several events.",
+        ACTIVITYNET,
+        n=1,
+    ),
+    _event(
+        "avdeepfake1m",
+        "(mean of ap-avdeepfake1m at iou 0.5, 0.75, 0.9, 0.95 + mean of ar-avdeepfake1m at n 50, 30, 20, 10, 5) / 2",
+        "avdeepfake1m",
+        "The score of the AV-Deepfake1M challenge, temporal localization.",
+        AVDEEPFAKE1M,
+        ranked=True,
+        variant="avdeepfake1m",
+    ),
+    *_three("", "matched ranges", "segments", "Segments: ranges matched as in ap, all proposals kept.", iou=0.5),
+    *_found("collar-", "collars", _COLLARS, MESAROS, onset=0.2, offset=0.2, rate=0.2),
+    *_found("intersection-", "intersections", _INTERSECTIONS, BILEN, dtc=0.5, gtc=0.5),
+    _event(
+        "psds",
+        "mean over x from 0 to max_efpr of the highest recall with at most x false ranges in an hour",
+        "found_events:psds",
+        f"The polyphonic sound detection score of one class. {_INTERSECTIONS}",
+        BILEN,
+        all_thresholds=True,
+        ranked=True,
+        parameters=parameters_of(dtc=0.7, gtc=0.7, max_efpr=100.0),
+    ),
+    *_three("boundary-", "matched boundaries", "boundaries", _BOUNDARIES, tolerance=0.04),
+    *_boundary_errors("onset", "start"),
+    *_boundary_errors("offset", "end"),
+    *_boundary_errors("boundary", "edge"),
+    _event(
+        "mean-iou",
+        "mean of IoU(proposal, event)",
+        "boundary_errors:mean_iou",
+        "The IoU of the proposal and the event of each matched pair; matched as in f1, all proposals kept.",
+        parameters=parameters_of(iou=0.5),
+        by_event=True,
+    ),
+    *_three("had-", "spoofed and predicted time", "had_ranges", _HAD, HAD),
+    *(
+        _event(
+            f"three-class-{name}",
+            formula,
+            "three_classes:three_classes",
+            "Of utterances: bona fide, partially spoofed, or fully spoofed (at least the share full of the duration); "
+            "called by the time that proposals cover.",
+            parameters=parameters_of(full=0.95),
+        )
+        for name, formula in (
+            ("accuracy", "utterances called what they are / utterances"),
+            ("f1", "mean over the three classes of 2 TP / (2 TP + FP + FN)"),
+        )
+    ),
+    _event(
+        "add2023",
+        "0.3 (utterances called right / utterances) + 0.7 (F1 of spoofed time)",
+        "add2023",
+        "Reported definition: sentence accuracy (an utterance is called spoof if any of it is) and F1 of spoofed time; "
+        "the challenge's own script was not at hand.",
+        ADD2023,
+        averaged=True,
+    ),
+)
+
 
 __all__ = ["BASES", "EVENT", "EVENT_KINDS", "SYMBOLS", "Direction", "Kind", "Needs", "Parameters"]
 
@@ -62,16 +260,18 @@ BAM = "J. Zhong, B. Li, J. Yi: Enhancing Partially Spoofed Audio Localization wi
 PYANNOTE = "H. Bredin: pyannote.metrics, Interspeech 2017"
 NIST = "NIST Open Speech Analytic Technologies (OpenSAT) evaluation plan, 2019: speech activity detection"
 MATTHEWS = "B. W. Matthews: Comparison of the predicted and observed secondary structure of T4 phage lysozyme, 1975"
+RIJSBERGEN = "C. J. van Rijsbergen: Information Retrieval, 1979"
+MCCLISH = "D. K. McClish: Analyzing a Portion of the ROC Curve, Medical Decision Making 9, 1989"
 PSYND = "B. Zhang, T. Sim: Localizing Fake Segments in Speech, ICPR 2022"
 
 
-def _ratio(name: str, direction: Direction, formula: str, needs: str, about: str, **more: Any) -> Kind:
+def _ratio(name: str, direction: Direction, formula: str, needs: str, about: str, **more: Any) -> RatioKind:
     """A ratio of amounts at a threshold; it is computed by the function of its name in ``confusion``."""
     function, needed = f"confusion:{name.replace('-', '_')}", cast("Needs", tuple(needs.split()))
     return RatioKind(name, direction, formula, function, about, needs=needed, **more)
 
 
-def _share(name: str, formula: str, needs: str, about: str, **more: Any) -> Kind:
+def _share(name: str, formula: str, needs: str, about: str, **more: Any) -> RatioKind:
     """A ratio that is high for a good system and depends on which class is positive."""
     return _ratio(name, "higher", formula, needs, about, positive=True, **more)
 
@@ -101,7 +301,36 @@ _RATIOS = (
     _share("precision", "TP / (TP + FP)", "called", "How much of what is called spoof is spoof."),
     _share("recall", "TP / P", "positives", "How much of the spoof is called spoof.", of_class="positives"),
     _share("f1", "2 TP / (TP + FP + P)", "positives", "The harmonic mean of precision and recall."),
+    _share(
+        "f-beta",
+        "(1 + beta^2) TP / (TP + FP + beta^2 P)",
+        "positives",
+        "The weighted harmonic mean of precision and recall, in which recall counts beta times as much.",
+        parameters=parameters_of(beta=2.0),
+        reference=RIJSBERGEN,
+    ),
+    _ratio(
+        "class-mean-f1",
+        "higher",
+        "TP / (TP + FP + P) + TN / (TN + FN + N)",
+        _BOTH,
+        "The mean of the F1 of spoof and the F1 of bona fide: the macro F1 of classification reports.",
+    ),
     _share("iou", "TP / (FP + P)", "positives", "What is spoof and called so, of what is either (Jaccard)."),
+    _ratio(
+        "coverage",
+        "higher",
+        "(TP + FP + FN + TN) / (P + N)",
+        "any",
+        "How much a system decides that may abstain: what has a score, with --uncovered unanswered.",
+    ),
+    _ratio(
+        "answered-accuracy",
+        "higher",
+        "(TP + TN) / (TP + FP + FN + TN)",
+        "any answered",
+        "How much is called what it is, of what has a score (--uncovered unanswered); the rest is 1 - coverage.",
+    ),
     _ratio("accuracy", "higher", "(TP + TN) / (P + N)", "any", "How much is called what it is."),
     _ratio("balanced-accuracy", "higher", "(TP / P + TN / N) / 2", _BOTH, "How much of each class is called right."),
     _ratio(
@@ -160,6 +389,22 @@ _RATIOS = (
     ),
 )
 
+
+def _of_boundaries(name: str) -> Kind:
+    """A ratio of the boundary points of a track."""
+    ratio = next(one for one in _RATIOS if one.name == name)
+    about = f"The {name} of boundary points (--boundary-scores): here the positive class is boundaries, not spoof."
+    return BoundaryRatioKind(
+        f"boundary-{name}",
+        ratio.direction,
+        ratio.formula,
+        ratio.computed_by,
+        about,
+        needs=ratio.needs,
+        bases=("point",),
+    )
+
+
 DCF = parameters_of(p_spoof=0.05, cost_miss=1.0, cost_false_alarm=10.0)
 TDCF = parameters_of(form=2021.0, p_spoof=0.05, p_nontarget=0.0095, cost_miss=1.0)
 TDCF += parameters_of(cost_false_alarm=10.0, cost_false_alarm_spoof=10.0)
@@ -183,6 +428,7 @@ KINDS: Mapping[str, Kind] = by_name(
         BAM,
         bases=("point",),
     ),
+    *map(_of_boundaries, ("precision", "recall", "f1", "accuracy")),
     *_RATIOS,
     PairKind(
         "auc",
@@ -190,6 +436,18 @@ KINDS: Mapping[str, Kind] = by_name(
         "integral of 1 - FNR over FPR",
         "ranking:auc",
         "The chance that a spoofed instant has a more spoof-like score than a bona fide one; ties count half.",
+    ),
+    CurveKind(
+        "partial-auc",
+        "higher",
+        "(1 + (A - m^2 / 2) / (m - m^2 / 2)) / 2, of the integral A of 1 - FNR over FPR from 0 to m = max_fpr",
+        "ranking:partial_auc",
+        "The AUC where FPR is at most max_fpr, as standardised by McClish and scikit-learn: 1 if all is in order, "
+        "1/2 by chance. Between two operating points the curve is a straight line.",
+        MCCLISH,
+        takes=("positive",),
+        positive=True,
+        parameters=parameters_of(max_fpr=0.1),
     ),
     CurveKind(
         "average-precision",
@@ -282,7 +540,7 @@ KINDS: Mapping[str, Kind] = by_name(
         AGNITIO,
         scale="logit",
         costs_by="costs:least_costs",
-        fitted=True,
+        optimistic=True,
     ),
     _cost(
         StatedKind,
@@ -333,13 +591,10 @@ KINDS: Mapping[str, Kind] = by_name(
         "What the best monotone calibration would take off the Cllr, in bits; 0 for calibrated scores.",
         AGNITIO,
         takes=("scores_are",),
+        scale="positive",
+        optimistic=True,
     ),
 )
-
-
-def kinds_of(basis: str) -> Mapping[str, Kind]:
-    """The kinds of measures that a basis has, by name."""
-    return EVENT_KINDS if basis == EVENT else KINDS
 
 
 def all_kinds() -> tuple[Kind, ...]:

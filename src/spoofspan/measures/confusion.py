@@ -22,6 +22,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -48,6 +49,8 @@ ALL = slice(None)
 ROOT_PLACES = 128
 TITLES = {
     "f1": "F1",
+    "f-beta": "F-beta",
+    "class-mean-f1": "mean F1 of both classes",
     "mcc": "MCC",
     "iou": "IoU",
     "fpr": "FPR",
@@ -102,6 +105,11 @@ class ConfusionMatrix:
         """The same in doubles."""
         return self._each(lambda cell: cell.astype(np.float64))
 
+    @property
+    def answered(self) -> Any:
+        """What is called positive or negative."""
+        return self.true_positive + self.false_positive + self.false_negative + self.true_negative
+
     def _each(self, change: Callable[[Any], Any]) -> ConfusionMatrix:
         return ConfusionMatrix(*(change(cell) if isinstance(cell, np.ndarray) else cell for cell in self._cells()))
 
@@ -123,8 +131,8 @@ class Formula:
 
     @property
     def multiplies(self) -> bool:
-        """Whether its terms multiply amounts, which need not fit into int64: a sum of rates of both classes does."""
-        return len(self.needs) > 1
+        """True if its terms need not fit into int64: they multiply amounts of both classes, or have parameters."""
+        return len(self.needs) > 1 or isinstance(self.terms, partial)
 
     def at(self, point: OperatingPoint, positive: Positive = "spoof") -> Fraction:
         """Its exact value at an operating point."""
@@ -143,6 +151,7 @@ class Formula:
             "negatives": (matrix.negatives, f"there is no {names[other]} to measure it on"),
             "called": (matrix.true_positive + matrix.false_positive, f"nothing is called {names[positive]}"),
             "called-negative": (matrix.true_negative + matrix.false_negative, f"nothing is called {names[other]}"),
+            "answered": (matrix.answered, "nothing has a score"),
             "any": (matrix.positives + matrix.negatives, "there is nothing to measure it on"),
         }
         return (reasons[need] for need in self.needs)
@@ -167,6 +176,24 @@ def f1(matrix: ConfusionMatrix) -> Terms:
     return 2 * matrix.true_positive, matrix.true_positive + matrix.false_positive + matrix.positives
 
 
+def f_beta(matrix: ConfusionMatrix, beta: float) -> Terms:
+    """(1 + beta^2) TP / (TP + FP + beta^2 P)."""
+    square = as_fraction(beta, "beta") ** 2
+    if not square > 0:
+        raise UsageError(f"beta={beta:g}: recall counts beta times as much as precision; give a positive number")
+    of_recall, of_precision = square.numerator, square.denominator
+    called = matrix.true_positive + matrix.false_positive
+    return (of_recall + of_precision) * matrix.true_positive, of_precision * called + of_recall * matrix.positives
+
+
+def class_mean_f1(matrix: ConfusionMatrix) -> Terms:
+    """TP / (TP + FP + P) + TN / (TN + FN + N)."""
+    of_positive = matrix.true_positive + matrix.false_positive + matrix.positives
+    of_negative = matrix.true_negative + matrix.false_negative + matrix.negatives
+    above = matrix.true_positive * of_negative + matrix.true_negative * of_positive
+    return above, of_positive * of_negative
+
+
 def iou(matrix: ConfusionMatrix) -> Terms:
     """TP / (FP + P)."""
     return matrix.true_positive, matrix.false_positive + matrix.positives
@@ -175,6 +202,16 @@ def iou(matrix: ConfusionMatrix) -> Terms:
 def accuracy(matrix: ConfusionMatrix) -> Terms:
     """(TP + TN) / (P + N)."""
     return matrix.true_positive + matrix.true_negative, matrix.positives + matrix.negatives
+
+
+def coverage(matrix: ConfusionMatrix) -> Terms:
+    """(TP + FP + FN + TN) / (P + N)."""
+    return matrix.answered, matrix.positives + matrix.negatives
+
+
+def answered_accuracy(matrix: ConfusionMatrix) -> Terms:
+    """(TP + TN) / (TP + FP + FN + TN)."""
+    return matrix.true_positive + matrix.true_negative, matrix.answered
 
 
 def balanced_accuracy(matrix: ConfusionMatrix) -> Terms:
@@ -390,7 +427,7 @@ def _exact_terms(
 
 
 def _within(curve: ErrorCurve, positive: Positive, formula: Formula, limit: Fraction) -> Flags:
-    """Which thresholds are good enough."""
+    """Thresholds that are good enough."""
     ratios, near = _ratios(curve, positive, formula), float(limit)
     allowed: Flags = ratios >= near if formula.direction == "higher" else ratios <= near
     doubtful = np.flatnonzero(np.abs(ratios - near) <= 4 * RELATIVE_ERROR * max(near, 1.0))

@@ -61,9 +61,9 @@ from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.score_runs import mirrored
 from spoofspan.mass.utterances import utterance_mass
 from spoofspan.measures.confusion import Formula, ValueAtPoint, as_fraction
-from spoofspan.measures.crossing import crossing
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
-from spoofspan.measures.measure_settings import ScoresAre
+from spoofspan.measures.eer import crossing
+from spoofspan.measures.measure import ScoresAre
 from spoofspan.measures.operating_point import Totals
 
 # What scores in bona fide polarity cost in bits, where they lie over bona fide and over spoof.
@@ -216,9 +216,9 @@ def log_ratios_of(bona_fide: Float64, spoof: Float64) -> Float64:
     return ratios
 
 
-def calibration_loss(curve: ErrorCurve, scores_are: ScoresAre, *, prior: Fraction | float = EVEN) -> float:
+def calibration_loss(curve: ErrorCurve, scores_are: ScoresAre) -> float:
     """What the Cllr would gain by the best increasing map of the scores, in bits: Cllr - minCllr, never below 0."""
-    return max(cllr(curve, scores_are, prior=prior) - min_cllr(curve), 0.0)
+    return max(cllr(curve, scores_are) - min_cllr(curve), 0.0)
 
 
 def pool_adjacent_violators(bona_fide: Float64, spoof: Float64) -> tuple[Float64, Float64]:
@@ -347,7 +347,7 @@ class VerificationErrors:
 
     @property
     def given(self) -> bool:
-        """Whether the rates were given, and not found at a threshold."""
+        """True if the rates were given, and not found at a threshold."""
         return math.isnan(self.threshold)
 
     @property

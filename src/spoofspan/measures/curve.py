@@ -22,11 +22,12 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UndefinedMeasureError
+from spoofspan.base.plain_results import NearAttributes
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Values
 from spoofspan.mass.score_mass import MassBlock, ScoreMass
 from spoofspan.mass.score_runs import mirrored
-from spoofspan.measures.crossing import meet_diagonal, sort_order, sum_ties
+from spoofspan.measures.eer import meet_diagonal, sort_order, sum_ties
 from spoofspan.measures.operating_point import OperatingPoint, RunningTotals, Threshold, Totals, check_threshold
 
 Points = TypeVar("Points", bound="OperatingPoints")
@@ -68,7 +69,7 @@ class OperatingPoints:
 
 
 @dataclass(frozen=True, eq=False)
-class ErrorCurve(OperatingPoints):
+class ErrorCurve(NearAttributes, OperatingPoints):
     """FPR and FNR at every candidate threshold: each distinct score with counted time, then "everything is spoof".
 
     Parameters
@@ -135,7 +136,7 @@ def _corners(x: npt.NDArray[Any], y: npt.NDArray[Any]) -> list[int]:
 
 
 def _turns_down(a: int, b: int, c: int, x: npt.NDArray[Any], y: npt.NDArray[Any]) -> bool:
-    """Whether b lies on or below the line from a to c (in called spoof over called bona fide)."""
+    """True if b lies on or below the line from a to c (in called spoof over called bona fide)."""
     first = (int(x[b]) - int(x[a])) * (int(y[c]) - int(y[a]))
     second = (int(x[c]) - int(x[a])) * (int(y[b]) - int(y[a]))
     return first >= second

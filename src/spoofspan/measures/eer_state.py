@@ -8,7 +8,7 @@
 
 A state sums durations (or points, or utterances) of both classes, as integers, by 16 bits of the score. The first pass
 looks at the leading bits: the EER lies in one bin, which bounds it. Finer bins next to 1, -1 and 0 keep the bounds of
-saturated probabilities narrow (:mod:`spoofspan.measures.fine_bins`). Each further pass looks at the next bits inside of
+saturated probabilities narrow (:mod:`spoofspan.measures.histogram`). Each further pass looks at the next bits inside of
 the bin; where no bits are left the value, its threshold and its neighbours are exact: float16 needs one pass (as does
 bfloat16 in a state of float32), float32 two, float64 up to four. States of shards add, in any order and any grouping,
 on one machine or on many, and the result has the bits of :func:`spoofspan.range_eer` in memory.
@@ -26,25 +26,24 @@ import numpy.typing as npt
 
 from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
-from spoofspan.base.times import Int64
+from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import BONA_FIDE
 from spoofspan.data.scores import Higher, Values
 from spoofspan.mass.score_mass import NS_PER_BLOCK, MassBlock, ScoreMass
 from spoofspan.mass.score_runs import mirrored
-from spoofspan.measures.crossing import Amounts, Crossing, crossing_at
-from spoofspan.measures.eer import EqualErrorRate, eer_at, eer_of
-from spoofspan.measures.eer_rules import NEIGHBOUR_RULES
-from spoofspan.measures.fine_bins import FineBins
+from spoofspan.measures.eer import Amounts, Crossing, EqualErrorRate, crossing_at, eer_at, eer_of
 from spoofspan.measures.histogram import (
     BINS,
     BITS_PER_PASS,
     BinIndex,
     Bins,
     Fine,
+    FineBins,
     Histogram,
     fill,
     score_of_bits,
 )
+from spoofspan.measures.measure import NEIGHBOUR_RULES
 from spoofspan.measures.operating_point import Totals
 
 MAGIC = b"spoofspan EerState\n"
@@ -272,12 +271,12 @@ class EerState:
 
     @property
     def passes(self) -> int:
-        """How many passes this state's counts are from, itself included."""
+        """Number of passes that this state's counts are from, itself included."""
         return self._histogram.index.level + 1
 
     @property
     def is_exact(self) -> bool:
-        """Whether the value and its threshold are exact, so that no further pass is needed."""
+        """True if the value and its threshold are exact, so that no further pass is needed."""
         return self._histogram.is_last or self._histogram.find(self.totals().crossed) is None
 
     @property
@@ -302,6 +301,24 @@ class EerState:
         state = self._like(Histogram(self.dtype, found))
         state._first = sums
         return state
+
+    def rates(self) -> tuple[Float64, Float64]:
+        """FPR and FNR after the first pass: points of the exact error curve, one after each bin.
+
+        >>> state = EerState(np.float32, higher="bonafide")
+        >>> state.add([0.9, 0.3, -0.2], bona_fide=[30, 10, 0], spoof=[0, 20, 20])
+        >>> [rates.tolist() for rates in state.rates()]
+        [[0.0, 0.0, 0.25, 1.0], [1.0, 0.5, 0.0, 0.0]]
+        """
+        if self._first is not None:
+            raise UsageError("the error curve is that of the first pass; ask the state before next_pass()")
+        sums, called = self._checked(), [(0, 0)]
+        for bona_fide, spoof in self._histogram.steps():
+            called.append((called[-1][0] + bona_fide, called[-1][1] + spoof))
+        points = [sums.point(None, *both) for both in called]
+        rates = [(point.false_positive_rate, point.false_negative_rate) for point in points]
+        false_positive, false_negative = np.array(rates, np.float64).T
+        return false_positive, false_negative
 
     def bracket(self, eer_rule: str = "nearest") -> EerBracket:
         """Proven bounds of the EER.

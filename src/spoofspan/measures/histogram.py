@@ -5,11 +5,26 @@ of the leading 16 bits; the crossing lies in one bin; the next pass splits that 
 one pass, float32 two, float64 four. Memory is bounded, nothing is sorted, and histograms of shards simply add.
 
 Scores go into the bins by their bits as they are; the sign is handled once per bin (:func:`raw_bins`), not per score.
+
+**Fine bins** lie next to 1, -1 and 0, where probabilities saturate. The leading 16 bits of a float make bins that are
+narrow near 0 and wide near 1: those of float32 are 0.004 wide there, and most probabilities of a confident system lie
+in the last one below 1. Fine bins split the bins from 0.5 to 1 by their distance to 1, as finely as the leading bits
+split those near 0, and tell exactly 1 and exactly 0 from their neighbours; -0.5 to -1 likewise. Each fine bin lies in
+one bin of leading bits.
+
+The key of a score ``1 - (d + 1) * ulp`` is read off the leading bits of the float ``d``, so it takes no logarithm. For
+float32::
+
+    key      0    1    2 .......... 2945
+    score    1    1 - 2**-24 ...... 0.5        keys of -1 to -0.5 follow, then that of 0
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -17,12 +32,113 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UsageError
-from spoofspan.base.times import exact_sum
-from spoofspan.data.references import BONA_FIDE, SPOOF
+from spoofspan.base.times import Int64, exact_sum
 from spoofspan.data.scores import Values
 from spoofspan.mass.score_mass import MassBlock, ScoreMass
-from spoofspan.measures.crossing import Amounts, Reached, Step, first_reached
-from spoofspan.measures.fine_bins import FineBins, SubBin
+from spoofspan.measures.eer import Amounts, Reached, Step, first_reached
+
+LEADING_BITS = 16
+
+
+@dataclass(frozen=True)
+class SubBin:
+    """The raw bits of the first and the last magnitude of a part of a bin, and its key (None: what has no key)."""
+
+    smallest: int
+    largest: int
+    key: int | None
+
+
+@dataclass(frozen=True)
+class FineBins:
+    """The fine bins of a type of scores; float16 needs none, as its leading bits are all it has."""
+
+    dtype: np.dtype[Any]
+
+    @cached_property
+    def shift(self) -> int:
+        """Number of bits that follow the leading ones."""
+        return 8 * self.dtype.itemsize - LEADING_BITS
+
+    @cached_property
+    def one(self) -> int:
+        """The bits of 1.0."""
+        return self._bits(1.0)
+
+    @cached_property
+    def below_one(self) -> int:
+        """Number of floats from 0.5 on and below 1."""
+        return self.one - self._bits(0.5)
+
+    @cached_property
+    def one_sided(self) -> int:
+        """Keys of each sign."""
+        return self._leading_of_distance(self.below_one - 1) + 3
+
+    @cached_property
+    def zero(self) -> int:
+        """The key of 0, the last one."""
+        return 2 * self.one_sided
+
+    @cached_property
+    def size(self) -> int:
+        """The number of keys.
+
+        >>> [FineBins(np.dtype(name)).size for name in ("float16", "float32", "float64")]
+        [0, 5893, 1669]
+        """
+        return self.zero + 1 if self.shift else 0
+
+    def _bits(self, value: float) -> int:
+        return int(np.array([value], self.dtype).view(f"u{self.dtype.itemsize}")[0])
+
+    def _float(self, bits: int) -> float:
+        return float(np.array([bits], f"u{self.dtype.itemsize}").view(self.dtype)[0])
+
+    def _leading_of_distance(self, distance: int) -> int:
+        """The leading bits of a distance as a float, counted from those of 1.0; 0 is counted as -1."""
+        return (self._bits(float(distance)) >> self.shift) - (self.one >> self.shift) if distance else -1
+
+    def keys(self, bits: Any) -> tuple[Int64, Int64]:
+        """The rows of raw bits (-0.0 made 0.0) that have a key, and their keys."""
+        kind = bits.dtype.type
+        magnitude = bits & kind((1 << 8 * self.dtype.itemsize - 1) - 1)
+        rows = np.flatnonzero((magnitude - kind(self.one - self.below_one) <= kind(self.below_one)) | (bits == 0))
+        bits, distance = bits[rows], kind(self.one) - magnitude[rows]  # 0 for 1.0
+        # distances are whole numbers that the type holds exactly
+        leading = (np.maximum(distance, 1) - kind(1)).astype(self.dtype).view(bits.dtype) >> kind(self.shift)
+        keys = np.where(
+            distance > 1, leading.astype(np.int64) - (self.one >> self.shift) + 2, distance.astype(np.int64)
+        )
+        keys += np.where(bits != magnitude[rows], self.one_sided, 0)
+        return rows, np.where(bits == 0, self.zero, keys)
+
+    def parts(self, leading: int) -> Iterator[SubBin]:
+        """The parts of a bin of leading bits, by falling magnitude; none where it is not split."""
+        negative, magnitude = divmod(leading, 1 << LEADING_BITS - 1)
+        sign = negative << 8 * self.dtype.itemsize - 1
+        first, offset = magnitude << self.shift, negative * self.one_sided
+        last = first + (1 << self.shift) - 1
+        if not self.shift:
+            return
+        if leading == 0 or first == self.one:
+            yield SubBin(sign + first + 1, sign + last, None)
+            yield SubBin(sign + first, sign + first, offset if magnitude else self.zero)
+        elif self.one - self.below_one <= first < self.one:
+            greatest = self.one - 1  # below 1
+            keys = [self._leading_of_distance(greatest - end) + 2 for end in (last, first)]
+            for key in range(keys[0], keys[1] + 1):
+                closest, farthest = self._distances(key)
+                if closest <= farthest:  # no whole number lies between some floats near 1
+                    yield SubBin(sign + greatest - farthest, sign + greatest - closest, offset + key)
+
+    def _distances(self, key: int) -> tuple[int, int]:
+        """The least and the greatest distance of a key."""
+        if key == 1:
+            return 0, 0
+        bits = self.one + (key - 2 << self.shift)
+        return math.ceil(self._float(bits)), math.floor(self._float(bits + (1 << self.shift) - 1))
+
 
 BITS_PER_PASS = 16
 BINS = 1 << BITS_PER_PASS
@@ -75,26 +191,6 @@ class Bins:
         self._make_room(int(bona_fide.sum()) + int(spoof.sum()))
         for sums, column in zip(self._sums, (bona_fide, spoof), strict=True):
             np.add.at(sums, bins, column)
-
-    def add(self, block: MassBlock, bins: Bits) -> None:
-        """Add a block, given the bin of each of its rows."""
-        bona_fide, spoof = block.sums()
-        self._make_room(bona_fide + spoof)
-        if isinstance(block.amounts, int):
-            keys = np.left_shift(block.classes, BITS_PER_PASS, dtype=np.int32)
-            keys |= bins.astype(np.int32, copy=False)
-            counts = np.bincount(keys, minlength=4 * BINS).reshape(4, BINS)
-            self._sums += counts[[BONA_FIDE, SPOOF]] * block.amounts
-            for sums, more in zip(self._sums, (block.more_bona_fide, block.more_spoof), strict=True):
-                np.add.at(sums, bins[block.rows], more)
-        else:
-            for sums, column in zip(self._sums, (block.bona_fide, block.spoof), strict=True):
-                if bona_fide + spoof < 2**53 and bins.size > BINS // 16:
-                    # bincount sums doubles, which is exact up to here, and faster than add.at for many scores
-                    # (of signed integers: NumPy before 2 refuses to count 64 unsigned bits)
-                    sums += np.bincount(bins.astype(np.int64), weights=column, minlength=BINS).astype(np.int64)
-                else:
-                    np.add.at(sums, bins, column)
 
     def add_sums(self, sums: npt.NDArray[np.int64], carries: npt.NDArray[np.int32] | None = None) -> None:
         """Add sums per bin that were made elsewhere, with what they carried."""
@@ -157,7 +253,7 @@ class Bins:
         self._carries = carries.astype(np.int32)
 
     def total(self) -> Amounts:
-        """What is in all bins."""
+        """Sum over all bins."""
         sums, carries = self.parts()
         bona_fide, spoof = map(exact_sum, sums)
         if carries is not None:
@@ -258,7 +354,7 @@ class Histogram:
 
     @property
     def is_last(self) -> bool:
-        """Whether its bins are single scores."""
+        """True if its bins are single scores."""
         return self._shift == 0 or (self.fine is not None and not self.fine.longer)
 
     @property
@@ -274,7 +370,7 @@ class Histogram:
         bits, index = raw_bits(block.scores), self.index
         self.add_undecided((block.undecided_bona_fide, block.undecided_spoof))
         if index.level == 0:
-            self.bins.add(block, bits >> bits.dtype.type(self._shift))
+            self.bins.add_rows(bits >> bits.dtype.type(self._shift), block.bona_fide, block.spoof)
             if self.fine is not None:
                 self.fine.add(block, bits, self.dtype)
             return
@@ -312,7 +408,7 @@ class Histogram:
             self.fine.merge(other.fine)
 
     def sums(self) -> Amounts:
-        """What is in all bins."""
+        """Sum over all bins."""
         return self.bins.total()
 
     def find(self, reached: Reached) -> BinIndex | None:
@@ -350,15 +446,10 @@ class Histogram:
         """The part of a found bin in which ``reached`` becomes true; None where fine bins do not split it."""
         if self.fine is None or found.level != 1 or found.inside is None:
             return None
-        parts = list(FineBins(self.dtype).parts(found.prefix))
-        order = np.array([-1 if part.key is None else part.key for part in parts], np.int64)
-        if not parts or not found.prefix >> BITS_PER_PASS - 1:
-            parts, order = parts[::-1], order[::-1]  # from the lowest score on
-        columns = [column.astype(object) for column in self.fine.bins.columns(order)]
-        for column, whole in zip(columns, found.inside, strict=True):
-            column[order < 0] = whole - int(column[order >= 0].sum())
-            if int(column.min(initial=0)) < 0 or int(column.sum()) != whole:
-                return None  # bins that were made elsewhere, without fine ones
+        split = self._split(found.prefix, found.inside)
+        if split is None:
+            return None  # bins that were made elsewhere, without fine ones
+        parts, columns = split
         filled = np.flatnonzero((columns[0] != 0) | (columns[1] != 0))
         reaches = first_reached(found.below, [column[filled] for column in columns], reached)
         if reaches is None:
@@ -367,6 +458,30 @@ class Histogram:
         lowest, highest = self._scores_of(parts[filled[row]])
         following = self._scores_of(parts[filled[row + 1]])[1] if row + 1 < filled.size else None
         return NarrowBin(lowest, highest, below, inside, following)
+
+    def _split(self, prefix: int, inside: Amounts) -> tuple[list[SubBin], list[npt.NDArray[Any]]] | None:
+        """The parts of a bin from the lowest score on, and their amounts; None if the fine bins have not seen it."""
+        assert self.fine is not None  # noqa: S101 - for the type checker
+        parts = list(FineBins(self.dtype).parts(prefix))
+        order = np.array([-1 if part.key is None else part.key for part in parts], np.int64)
+        if not parts or not prefix >> BITS_PER_PASS - 1:
+            parts, order = parts[::-1], order[::-1]
+        columns = [column.astype(object) for column in self.fine.bins.columns(order)]
+        for column, whole in zip(columns, inside, strict=True):
+            column[order < 0] = whole - int(column[order >= 0].sum())
+            if int(column.min(initial=0)) < 0 or int(column.sum()) != whole:
+                return None
+        return parts, columns
+
+    def steps(self) -> list[Amounts]:
+        """The amounts of both classes from the lowest score on, in the narrowest bins of the first pass."""
+        filled, columns = self.bins.filled(raw_bins(0, negative=False))
+        found: list[Amounts] = []
+        for prefix, bona_fide, spoof in zip(filled.tolist(), *(column.tolist() for column in columns), strict=True):
+            split = None if self.fine is None else self._split(prefix, (bona_fide, spoof))
+            parts = [(bona_fide, spoof)] if split is None or not split[0] else zip(*split[1], strict=True)
+            found += [(int(first), int(second)) for first, second in parts if first or second]
+        return found
 
     def _scores_of(self, part: SubBin) -> tuple[float, float]:
         """The lowest and the highest score of a part of a bin."""

@@ -14,7 +14,7 @@ family                 its function takes
 All but EERs also take the parameters of the measure, and the settings that the entry names (``takes``). The other
 classes are variants of these, with data or intervals of their own.
 
-:mod:`spoofspan.measures.catalogue` has the entries, :mod:`spoofspan.measures.events.event_catalogue` those of events.
+:mod:`spoofspan.measures.catalogue` has the entries, :mod:`spoofspan.measures.catalogue` those of events.
 Functions are named here and imported when they are used, so that help and completion start without NumPy.
 """
 
@@ -36,9 +36,8 @@ if TYPE_CHECKING:
     from spoofspan.mass.score_mass import ScoreMass
     from spoofspan.measures.confusion import Formula
     from spoofspan.measures.costs import CostFormula, ScoreCosts
-    from spoofspan.measures.events.average_precision import Variant
-    from spoofspan.measures.measure import Measure
-    from spoofspan.measures.measure_settings import Input, MeasureSettings
+    from spoofspan.measures.events.matching import Variant
+    from spoofspan.measures.measure import Input, Measure, MeasureSettings
     from spoofspan.measures.operating_point import OperatingPoint
 
 BASES = ("range", "point", "utterance")
@@ -49,13 +48,13 @@ SYMBOLS = (
     "FNR = FN / P."
 )
 
-Direction = Literal["lower", "higher"]
-# An amount that must not be 0: of the positive or the negative class, called positive or negative, or any at all.
-Needs = tuple[Literal["positives", "negatives", "called", "called-negative", "any"], ...]
+Direction = Literal["lower", "higher", "nearer 0"]
+# An amount that must not be 0: of the positive or the negative class, called positive or negative, decided, or any.
+Needs = tuple[Literal["positives", "negatives", "called", "called-negative", "answered", "any"], ...]
 # A number, or several as text: 0.5:0.05:0.95.
 Parameters = tuple[tuple[str, float | str], ...]
 # On which scale an interval is symmetric: logits of what lies between 0 and 1, logarithms of costs, values as they are.
-Scale = Literal["logit", "log", "raw"]
+Scale = Literal["logit", "log", "positive", "raw"]
 # What stays the same when a cluster leaves and the threshold moves: FPR - FNR, or one of the rates.
 Kept = Literal["difference", "fpr", "fnr"]
 
@@ -86,17 +85,22 @@ class Kind(ABC):
     parameters: Parameters = ()  # with their defaults
     ranges: tuple[str, ...] = ()  # parameters that may be several numbers, start:step:stop
     bases: tuple[str, ...] = BASES
+    optimistic: bool = False  # is too good on average: something in it is fitted to this very corpus
 
     family: ClassVar[str] = ""  # how its values are taken, in the table of measures
     at_threshold: ClassVar[bool] = False  # is taken at a given threshold, that of the EER, or under a constraint
-    best_of_all: ClassVar[bool] = False  # is taken at the best threshold of this very corpus: an optimistic number
     of_boundaries: ClassVar[bool] = False  # is of scores that say how likely a boundary is, not of those of spoof
     priced: ClassVar[bool] = False  # counts each trial as often as its kind costs
+    has_jackknife: ClassVar[bool] = True  # leaving out a cluster moves its value smoothly enough for an interval
 
-    @property
-    def optimistic(self) -> bool:
-        """Whether it is too good on average, because something in it is fitted to this very corpus."""
-        return self.best_of_all
+    def ranked_by(self) -> Literal["lower", "higher"]:
+        """The direction by which systems are ranked; refused where values have a sign."""
+        if self.direction == "nearer 0":
+            raise UsageError(
+                f"systems are not ranked by {self.name}, whose sign says which way they err; take "
+                f"{self.name.replace('bias', 'error')}, its absolute size"
+            )
+        return self.direction
 
     @cached_property
     def function(self) -> Callable[..., Any]:
@@ -105,12 +109,12 @@ class Kind(ABC):
 
     @property
     def declared(self) -> bool:
-        """Whether it needs to know what the scores are: log-likelihood ratios or probabilities."""
+        """True if it needs to know what the scores are: log-likelihood ratios or probabilities."""
         return "scores_are" in self.takes
 
     @property
     def needs_asv(self) -> bool:
-        """Whether it needs a speaker verification system."""
+        """True if it needs a speaker verification system."""
         return "asv_scores" in self.takes or "asv_errors" in self.takes
 
     @property
@@ -120,7 +124,7 @@ class Kind(ABC):
 
     @property
     def proposes_at_threshold(self) -> bool:
-        """Whether it is of proposals that are made of scores at one threshold."""
+        """True if it is of proposals that are made of scores at one threshold."""
         return False
 
     @property
@@ -133,7 +137,7 @@ class Kind(ABC):
         return []
 
     def has_mean(self, measure: Measure) -> bool:
-        """Whether there is a mean over utterances (-macro)."""
+        """True if there is a mean over utterances (-macro)."""
         return False
 
     def check(self, measure: Measure, *, trials: bool, boundaries: bool) -> None:
@@ -153,7 +157,7 @@ class Kind(ABC):
         """Its value on a mass."""
 
     def read_off(self, settings: MeasureSettings) -> str:
-        """How the value is read off the curve, as it stands in the signature."""
+        """Description of how the value is computed, as in the signature."""
         asv = settings.asv_scores if self.needs_asv else None
         stated = [] if asv is None else [asv.signed]
         if self.declared:
@@ -190,7 +194,7 @@ class Kind(ABC):
 
 
 class EerKind(Kind):
-    """Where FPR and FNR meet, by an EER rule."""
+    """EER by an EER rule."""
 
     family: ClassVar[str] = "EER rule"
 
@@ -224,8 +228,8 @@ class EerKind(Kind):
         return max(fpr, fnr)
 
 
-class BoundaryEerKind(EerKind):
-    """The EER of a boundary track."""
+class OfBoundaries:
+    """What measures of a boundary track have in common."""
 
     of_boundaries: ClassVar[bool] = True
 
@@ -242,6 +246,10 @@ class BoundaryEerKind(EerKind):
         from spoofspan.mass.point_labels import boundary_references, rules_of_boundaries
 
         return boundary_references(references, resolution, rules), rules_of_boundaries(rules)
+
+
+class BoundaryEerKind(OfBoundaries, EerKind):
+    """The EER of a boundary track."""
 
 
 @dataclass(frozen=True)
@@ -290,7 +298,7 @@ class RatioKind(Kind):
         return Value(self.ratio(measure.parameters).at(point, measure.positive), point)
 
     def read_off(self, settings: MeasureSettings) -> str:
-        """Where the threshold comes from; it belongs to the system, so numbers at their own may be compared."""
+        """Source of the threshold; it belongs to the system, so numbers at their own may be compared."""
         if settings.measure.given is not None:
             return "all-thresholds"
         return f"threshold:eer({settings.eer_rule})" if settings.threshold is None else "threshold:given"
@@ -323,6 +331,10 @@ class RatioKind(Kind):
         return "fnr" if of_spoof else "fpr"
 
 
+class BoundaryRatioKind(OfBoundaries, RatioKind):
+    """A ratio of points of a boundary track, at one threshold of it."""
+
+
 class CurveKind(Kind):
     """A function of the whole error curve."""
 
@@ -348,13 +360,9 @@ class PairKind(CurveKind):
 class ScoreCostKind(CurveKind):
     """Half the sum of the mean costs of both classes, each score having a cost under each class."""
 
-    costs_by: str = ""  # "module:function" of a mass and the arguments, which returns what scores cost
-    fitted: bool = False  # to this very corpus; leaving out a part of it changes the costs too little to matter
-
-    @property
-    def optimistic(self) -> bool:
-        """Whether costs are the least of this very corpus."""
-        return self.fitted
+    # "module:function" of a mass and the arguments, which returns what scores cost; where costs are fitted to this very
+    # corpus (optimistic), leaving out a part of it changes them too little to matter
+    costs_by: str = ""
 
     def score_costs(self, settings: MeasureSettings, mass: ScoreMass) -> ScoreCosts:
         """What each score costs over bona fide and over spoof."""
@@ -365,6 +373,8 @@ class ScoreCostKind(CurveKind):
 class TandemEerKind(CurveKind):
     """The EER of a countermeasure and a verification system, each at a threshold of its own."""
 
+    has_jackknife: ClassVar[bool] = False
+
     def rates_formula(self, settings: MeasureSettings) -> Formula | None:
         """Refuse to say: there is none."""
         raise UsageError(
@@ -373,10 +383,11 @@ class TandemEerKind(CurveKind):
         )
 
 
+@dataclass(frozen=True)
 class BestKind(CurveKind):
     """A formula at the best of all thresholds."""
 
-    best_of_all: ClassVar[bool] = True
+    optimistic: bool = True
 
     def rates_formula(self, settings: MeasureSettings) -> Formula:
         """The formula."""
@@ -428,11 +439,12 @@ class EventKind(Kind):
     ranked: bool = False  # needs confidences, which hard decisions have not
     all_thresholds: bool = False  # takes scores, or confidences, at every threshold
     averaged: bool = False  # has a mean over utterances of its own (-macro)
+    by_event: bool = False  # is of each event by itself, so that some events have a value among all proposals
     variant: Variant = "spoofspan"  # whose rules of matching it follows
 
     @property
     def proposes_at_threshold(self) -> bool:
-        """Whether proposals are made at one threshold, where scores are given."""
+        """True if proposals are made at one threshold, where scores are given."""
         return not self.all_thresholds
 
     @property
@@ -450,12 +462,12 @@ class EventKind(Kind):
         if self.all_thresholds:
             return [
                 *mean,
-                "Of all thresholds of the scores, with --smoothing, or of all confidences. In full: docs/events.md.",
+                "Of all thresholds of the scores, with --smoothing, or of all confidences. In full: docs/measures.md.",
             ]
         return [
             *mean,
             "Of proposals as given, or made of scores at --threshold, at that of --threshold-from, or at that of",
-            "the range EER, with --smoothing, --merge-gap and --min-duration. In full: docs/events.md.",
+            "the range EER, with --smoothing, --merge-gap and --min-duration. In full: docs/measures.md.",
         ]
 
     def check(self, measure: Measure, *, trials: bool, boundaries: bool) -> None:

@@ -1,8 +1,8 @@
-"""A measure: what to measure, as a value with one spelling.
+"""A measure, as a value with one spelling, and everything that its value depends on besides the data.
 
 ``range-eer``, ``point-eer@20ms``, ``range-f1``, ``range-fnr@fpr=0.01``, ``event-ap@iou=0.5`` are canonical spellings;
 they are arguments, column titles and parts of signatures at once. :mod:`spoofspan.measures.catalogue` lists what there
-is.
+is. EER rules (``nearest``, ``bucketed(-2,2,10000)``) are spelled here too.
 """
 
 from __future__ import annotations
@@ -10,18 +10,23 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from spoofspan.base.errors import UsageError, nearest_name
-from spoofspan.base.numbers import shortest_text
+from spoofspan.base.numbers import is_number, shortest_text
 from spoofspan.base.seconds import milliseconds
-from spoofspan.measures.catalogue import ALIASES, BASES, EVENT, KINDS, Kind, Parameters, all_kinds, kinds_of
-from spoofspan.measures.kind import EventKind
+from spoofspan.measures.catalogue import ALIASES, BASES, EVENT, EVENT_KINDS, KINDS, Kind, Parameters, all_kinds
+from spoofspan.measures.kind import EventKind, Value
+
+if TYPE_CHECKING:
+    from spoofspan.data.utterance_scores import VerificationScores
+    from spoofspan.mass.score_mass import ScoreMass
+    from spoofspan.measures.costs import VerificationErrors
 
 EXAMPLES = (
     *(f"{basis}-{kind.name}" for kind in all_kinds() for basis in kind.bases if basis != "point"),
@@ -36,7 +41,7 @@ _RESOLUTION = re.compile(r"(?P<number>[0-9.]+)(?P<unit>ms|s)")
 
 @dataclass(frozen=True)
 class Measure:
-    """What to measure: a parsed value, equal to every other of the same spelling.
+    """Name of a measure, parsed; equal to every other of the same spelling.
 
     Parameters
     ----------
@@ -106,12 +111,12 @@ class Measure:
 
     @property
     def at_threshold(self) -> bool:
-        """Whether it is taken at one threshold: a given one, or that of the EER."""
+        """True if it is taken at one threshold: a given one, or that of the EER."""
         return self.kind.at_threshold and self.given is None
 
     @property
     def takes_threshold(self) -> bool:
-        """Whether a given threshold matters: the measure is taken at it, or makes proposals of scores there."""
+        """True if a given threshold matters: the measure is taken at it, or makes proposals of scores there."""
         return self.at_threshold or self.kind.proposes_at_threshold
 
     @property
@@ -124,7 +129,8 @@ class Measure:
     @property
     def eer(self) -> Measure:
         """The EER at whose threshold it is taken, if nothing else is said."""
-        return Measure(f"{'range' if self.basis == EVENT else self.basis}-eer", self.resolution)
+        name = "boundary-eer" if self.kind.of_boundaries else "eer"
+        return Measure(f"{'range' if self.basis == EVENT else self.basis}-{name}", self.resolution)
 
     @classmethod
     def parse(cls, spelling: str | Measure) -> Measure:
@@ -166,8 +172,10 @@ class Measure:
 def _look_up(family: str) -> tuple[re.Match[str], Kind] | None:
     """The parts of a family and its entry in the catalogue; None if there is no such measure."""
     match = _FAMILY.fullmatch(family)
-    kind = None if match is None else kinds_of(match["basis"]).get(match["name"])
-    return None if match is None or kind is None or match["basis"] not in kind.bases else (match, kind)
+    if match is None:
+        return None
+    kind = (EVENT_KINDS if match["basis"] == EVENT else KINDS).get(match["name"])
+    return None if kind is None or match["basis"] not in kind.bases else (match, kind)
 
 
 def _shortest(value: float | str) -> str:
@@ -302,8 +310,21 @@ def parse_measures(spellings: str | Measure | Sequence[str | Measure]) -> list[M
     return measures
 
 
+def short_measure(spelling: str) -> str:
+    """A measure without its parameters, where these are the usual ones.
+
+    >>> short_measure("event-psds@dtc=0.7,gtc=0.7,max_efpr=100"), short_measure("event-ar@n=5")
+    ('event-psds', 'event-ar@n=5')
+    """
+    short = spelling.partition("@")[0]
+    try:
+        return short if str(Measure.parse(short)) == spelling else spelling
+    except UsageError:  # of a resolution
+        return spelling
+
+
 def in_percent(measure: str) -> bool:
-    """Whether a measure, by its spelling, is a share that is read in per cent."""
+    """True if a measure, by its spelling, is a share that is read in per cent."""
     found = _look_up(measure.partition("@")[0])
     return found is None or found[1].percent
 
@@ -334,3 +355,105 @@ def flat_name(measure: str) -> str:
     ('point_eer_20ms', 'range_fnr_fpr_0_01')
     """
     return re.sub(r"[^0-9A-Za-z]+", "_", measure).strip("_")
+
+
+ScoresAre = Literal["llr", "probability"]
+# What the function of a measure may ask for: the positive class, what the scores are, the scores of a verification
+# system, or its errors, which may be given as rates.
+Input = Literal["positive", "scores_are", "asv_scores", "asv_errors"]
+
+
+@dataclass(frozen=True)
+class MeasureSettings:
+    """A measure, and how its value is taken of a mass.
+
+    Examples
+    --------
+    >>> import spoofspan as ss
+    >>> references = ss.References.from_ranges({"u1": [(0.0, 1.0, "bonafide"), (1.0, 2.0, "spoof")]})
+    >>> scores = ss.Scores.from_ranges({"u1": [(0.0, 0.9, 0.8), (0.9, 2.0, -0.4)]}, higher="bonafide")
+    >>> at_zero = MeasureSettings(Measure.parse("range-f1"), threshold=0.0)
+    >>> at_zero.value(ss.overlay(references, scores)).value, at_zero.read_off
+    (Fraction(20, 21), 'threshold:given')
+    """
+
+    measure: Measure
+    eer_rule: str = "nearest"
+    threshold: float | None = None  # None: that of the EER, for measures at a threshold
+    scores_are: ScoresAre | None = None
+    asv_scores: VerificationScores | VerificationErrors | None = None  # of a speaker verification system, for the t-DCF
+
+    @property
+    def read_off(self) -> str:
+        """Description of how the value is computed, as in the signature."""
+        return self.measure.kind.read_off(self)
+
+    def value(self, mass: ScoreMass) -> Value:
+        """Measure a mass."""
+        return self.measure.kind.value(self, mass)
+
+    def number(self, mass: ScoreMass) -> float:
+        """The value of a mass, as a float."""
+        return float(self.value(mass).value)
+
+    def argument(self, name: Input) -> Any:
+        """What the function of a measure asks for; it is refused if it is missing."""
+        return _ARGUMENTS[name](self)
+
+
+def _scores_are(settings: MeasureSettings) -> ScoresAre:
+    if settings.scores_are is None:
+        raise UsageError(
+            f"{settings.measure} takes scores at their word: say what they are with scores_are='llr' or "
+            "'probability' (--scores-are)"
+        )
+    return settings.scores_are
+
+
+def _asv_scores(settings: MeasureSettings, needed: str = "asv_scores=") -> VerificationScores | VerificationErrors:
+    if settings.asv_scores is None:
+        raise UsageError(f"{settings.measure} needs a speaker verification system: give {needed}")
+    return settings.asv_scores
+
+
+def _asv_errors(settings: MeasureSettings) -> VerificationErrors:
+    from spoofspan.measures.costs import verification_errors
+
+    return verification_errors(_asv_scores(settings, "asv_scores= or asv_rates="))
+
+
+_ARGUMENTS: Mapping[Input, Callable[[MeasureSettings], Any]] = {
+    "positive": lambda settings: settings.measure.positive,
+    "scores_are": _scores_are,
+    "asv_scores": _asv_scores,
+    "asv_errors": _asv_errors,
+}
+
+
+# What each rule does, for people; a bucketed one has its numbers in brackets.
+EER_RULES: Mapping[str, str] = {
+    "nearest": "The mean of FPR and FNR at the threshold of least |FPR - FNR|; the lowest such threshold.",
+    "interpolated": "Where the line between the two neighbouring operating points meets FPR = FNR.",
+    "convex-hull": "Where the lower convex hull of all operating points meets FPR = FNR (ROCCH).",
+    "bucketed": "Scores are quantised to n buckets between lo and hi first, as some tools do: bucketed(lo,hi,n).",
+}
+# Rules that need no more of the curve than the two points next to the crossing.
+NEIGHBOUR_RULES = ("nearest", "interpolated")
+_PLAIN = tuple(name for name in EER_RULES if name != "bucketed")
+BUCKETED = re.compile(r"bucketed\((?:2max|([^,()]+),([^,()]+)),(\d{1,15})\)")  # doubles count so many buckets
+
+
+def check_eer_rule(rule: str) -> str:
+    """Return the canonical spelling of an EER rule.
+
+    >>> check_eer_rule("bucketed(-2.0, 2e0, 10000)")
+    'bucketed(-2,2,10000)'
+    """
+    spelled = str(rule).replace(" ", "")
+    if spelled in _PLAIN:
+        return spelled
+    match = BUCKETED.fullmatch(spelled)
+    if match is None or not all(map(is_number, match.groups("0"))):
+        raise UsageError(f"eer_rule={rule!r}: valid: {', '.join(_PLAIN)}, bucketed(lo,hi,n), bucketed(2max,n)")
+    edges = "2max" if match[1] is None else ",".join(shortest_text(float(edge)) for edge in match.groups()[:2])
+    return f"bucketed({edges},{int(match[3])})"

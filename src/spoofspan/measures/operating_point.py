@@ -122,10 +122,15 @@ class OperatingPoint:
         """The four cells of the confusion matrix (and unanswered time) in seconds."""
         if self.unit != "ns":
             raise UsageError(f"this operating point counts {self.unit}, not time")
+        return {name: count / 1e9 for name, count in self.cells.items()}
+
+    @property
+    def cells(self) -> dict[str, int]:
+        """The four cells of the confusion matrix, and what is called neither, in units of what is counted."""
         names = ("true_positive", "false_negative", "false_positive", "true_negative")
-        cells = {name: getattr(self, name) / 1e9 for name in names}
-        cells["unanswered"] = (self.unanswered_bona_fide + self.unanswered_spoof) / 1e9
-        return cells
+        return {name: getattr(self, name) for name in names} | {
+            "unanswered": self.unanswered_bona_fide + self.unanswered_spoof
+        }
 
 
 @dataclass(frozen=True)
@@ -184,7 +189,7 @@ class Totals:
         return false_positive * self.all_spoof - false_negative * self.all_bona_fide
 
     def crossed(self, bona_fide_called: int, spoof_called: int) -> bool:
-        """Whether FPR >= FNR if this much of the scored amounts is called spoof."""
+        """True if FPR >= FNR if this much of the scored amounts is called spoof."""
         return self.difference(bona_fide_called, spoof_called) >= 0
 
     def point(self, tau: float | None, bona_fide_called: Any, spoof_called: Any) -> OperatingPoint:

@@ -1,7 +1,7 @@
 """Errors by utterance at a threshold, where a system errs; and each utterance's own range-based EER.
 
 The own EER of an utterance is that of :func:`spoofspan.range_eer` on the utterance alone, to the bit: its scores are
-sorted, and the crossing is found among them as in :mod:`spoofspan.measures.crossing`.
+sorted, and the crossing is found among them as in :mod:`spoofspan.measures.eer`.
 """
 
 from __future__ import annotations
@@ -17,16 +17,15 @@ from spoofspan.base.columns import chosen_ids, no_rows, order_by_id
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.tabular import Tabular
 from spoofspan.base.times import Float64, Int64
+from spoofspan.data.front_door import RulesAndInputs, check_sides, opens_inputs
 from spoofspan.data.references import References
-from spoofspan.data.rules import RuleArguments, Rules, rules_for
+from spoofspan.data.rules import rules_for
 from spoofspan.data.scores import DECISION_THRESHOLD, Higher, Scores
-from spoofspan.data.sides import check_sides
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import UtteranceBlock
-from spoofspan.measures.crossing import crossing_at, step_among
-from spoofspan.measures.eer import eer_of, equal_error_rate
-from spoofspan.measures.eer_rules import NEIGHBOUR_RULES, check_eer_rule
-from spoofspan.measures.operating_point import OperatingPoint, Threshold, Totals, called_spoof, check_threshold
+from spoofspan.measures.eer import crossing_at, eer_of, equal_error_rate, step_among
+from spoofspan.measures.measure import NEIGHBOUR_RULES, check_eer_rule
+from spoofspan.measures.operating_point import Threshold, Totals, called_spoof, check_threshold
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -130,7 +129,7 @@ class UtteranceErrors(Tabular):
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why some rates of an utterance have no value; empty where all have one."""
+        """Reason why some rates of an utterance have no value; empty where all have one."""
         nothing_called = self.true_positive + self.false_positive == 0
         flags = {
             "no bona fide time": self.bona_fide == 0,
@@ -183,6 +182,7 @@ class UtteranceErrors(Tabular):
 _AMOUNTS = tuple(one.name for one in fields(UtteranceErrors) if one.name not in ("utterances", "eers"))
 
 
+@opens_inputs
 def errors_by_utterance(
     references: References,
     scores: Scores,
@@ -192,7 +192,7 @@ def errors_by_utterance(
     own_eer: bool = False,
     convention: str = "default",
     eer_rule: str | None = None,
-    **rules: Unpack[RuleArguments],
+    **rules: Unpack[RulesAndInputs],
 ) -> UtteranceErrors:
     """Measure the errors of each utterance at one threshold.
 
@@ -241,13 +241,6 @@ def errors_by_utterance(
         point = equal_error_rate(overlay.mass()[0], rule).point
         threshold, everything = point.threshold, point.everything
     return errors_of_overlay(overlay, 0.0 if threshold is None else check_threshold(threshold), everything, own_rule)
-
-
-def errors_with(
-    references: References, scores: Scores, point: OperatingPoint, rules: Rules, own_rule: str | None = None
-) -> UtteranceErrors:
-    """The errors of each utterance at an operating point, under given rules; ``own_rule`` asks for own EERs."""
-    return errors_of_overlay(Overlay.of(references, scores, rules), point.threshold, point.everything, own_rule)
 
 
 def errors_of_overlay(

@@ -2,6 +2,7 @@
 
 **AUC** is the area under the curve of recall over FPR: the chance that a moment of spoof has a lower score (in bona
 fide polarity) than a moment of bona fide, a tie counting one half. It is the same whichever class is positive.
+The **partial AUC** is the part of it where FPR is low, on a scale from 1/2 (by chance) to 1.
 
 **Average precision** goes through the operating points by rising recall R, from R = 0::
 
@@ -22,11 +23,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.errors import UndefinedMeasureError
+from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.measures.confusion import (
     ROWS_AT_ONCE,
     ConfusionMatrix,
     Positive,
+    as_fraction,
 )
 from spoofspan.measures.curve import ErrorCurve
 
@@ -36,20 +38,46 @@ DIGIT_BITS, ROWS_SUMMED = 21, 1 << 20
 
 def auc(curve: ErrorCurve) -> Fraction:
     """The area under the curve of recall over FPR, exactly."""
+    _refuse_unanswered(curve, "the AUC")
+    return _area(curve, "spoof", Fraction(1))
+
+
+def partial_auc(curve: ErrorCurve, max_fpr: float, positive: Positive = "spoof") -> Fraction:
+    """The standardised area under the curve of recall over FPR, up to a highest FPR, exactly."""
+    most = as_fraction(max_fpr, "max_fpr")
+    if not 0 < most <= 1:
+        raise UsageError(f"max_fpr={max_fpr:g}: must be above 0 and at most 1, such as 0.1")
+    _refuse_unanswered(curve, "the partial AUC")
+    by_chance = most * most / 2
+    return (1 + (_area(curve, positive, most) - by_chance) / (most - by_chance)) / 2
+
+
+def _refuse_unanswered(curve: ErrorCurve, what: str) -> None:
     sums = curve.sums
     if sums.uncovered == "unanswered" and sums.undecided_bona_fide + sums.undecided_spoof:
         raise UndefinedMeasureError(
-            "the AUC has no value with unanswered time, which has no place in the order of the scores; "
+            f"{what} has no value with unanswered time, which has no place in the order of the scores; "
             "use uncovered='hold', 'bonafide', 'spoof' or 'ignore'"
         )
-    # twice the area below each step, in whole numbers: those between the points of the curve, then those at its ends
-    first, last = curve.point(0), curve.point(-1)
-    spoof = curve.called_spoof if sums.all_spoof < 2**62 else curve.called_spoof.astype(object)
-    heights = spoof[1:] + spoof[:-1] + 2 * first.true_positive
-    twice = exact_dot(np.diff(curve.called_bona_fide), heights)
-    twice += first.false_positive * first.true_positive
-    twice += (sums.all_bona_fide - last.false_positive) * (sums.all_spoof + last.true_positive)
-    return Fraction(twice, 2 * sums.all_bona_fide * sums.all_spoof)
+
+
+def _area(curve: ErrorCurve, positive: Positive, most: Fraction) -> Fraction:
+    """The area under recall over FPR, from FPR = 0 to the highest one."""
+    matrix = ConfusionMatrix.of_curve(curve, positive)
+    onwards = slice(None, None, 1 if positive == "spoof" else -1)  # ever more is called spoof along the curve
+    false, true = (
+        np.concatenate(([0], called[onwards], [whole]))
+        for called, whole in ((matrix.false_positive, matrix.negatives), (matrix.true_positive, matrix.positives))
+    )
+    limit = most * matrix.negatives
+    last = int(np.searchsorted(false, math.floor(limit), side="right")) - 1
+    # twice the area below each step, in whole numbers
+    twice = Fraction(exact_dot(np.diff(false[: last + 1]), true[1 : last + 1] + true[:last]))
+    if last + 1 < false.size:  # a part of the next step
+        width, rise = int(false[last + 1] - false[last]), int(true[last + 1] - true[last])
+        part = (limit - int(false[last])) / width
+        twice += part * width * (2 * int(true[last]) + part * rise)
+    return twice / (2 * int(matrix.negatives) * int(matrix.positives))
 
 
 def average_precision(curve: ErrorCurve, positive: Positive = "spoof") -> float:

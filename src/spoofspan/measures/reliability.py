@@ -21,7 +21,7 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64
 from spoofspan.measures.costs import EVEN, ScoredAmounts, check_declared, inside_0_1
 from spoofspan.measures.curve import ErrorCurve
-from spoofspan.measures.measure_settings import ScoresAre
+from spoofspan.measures.measure import ScoresAre
 
 
 def brier(curve: ErrorCurve, scores_are: ScoresAre) -> float:

@@ -1,4 +1,4 @@
-"""How much memory there is, and whether files would fit into it."""
+"""Size of the memory, and a test that files would fit into it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limi
 
 
 def fits_into_memory(sources: Sequence[Source]) -> bool:
-    """Whether reading these files whole would leave half of the memory free (True where nobody can tell)."""
+    """True if reading these files whole would leave half of the memory free (True where nobody can tell)."""
     available = memory_bytes()
     sizes = [(source, size) for source in sources if (size := source.size)]
     # only files that would not fit if all were packed are worth a look

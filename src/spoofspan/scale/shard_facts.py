@@ -9,15 +9,15 @@ import numpy as np
 
 from spoofspan.base.errors import DataError
 from spoofspan.data.references import BONA_FIDE, SPOOF
-from spoofspan.data.scores import Higher
+from spoofspan.data.scores import Copies, Higher
 from spoofspan.evaluation.corpus import Shard
 from spoofspan.evaluation.signature import Digests
-from spoofspan.mass.score_rules import automatic_slack
+from spoofspan.mass.score_runs import automatic_slack
 
 
 @dataclass(frozen=True)
 class ShardFacts:
-    """What the whole corpus must know of a shard."""
+    """Facts about a shard that the whole corpus needs."""
 
     labels: frozenset[int] = frozenset()
     snap: int = 0
@@ -25,6 +25,8 @@ class ShardFacts:
     higher: Higher | None = None
     hop: float | None = None
     slack: frozenset[int] = frozenset()
+    copies: Copies | None = None
+    training_resolution: float | None = None
     empty: bool = False
 
     @classmethod
@@ -38,13 +40,15 @@ class ShardFacts:
             None if scores is None else scores.higher,
             None if scores is None else scores.hop,
             frozenset() if scores is None else frozenset(automatic_slack(scores)),
+            None if scores is None else scores.copies,
+            None if scores is None else scores.training_resolution,
             references is None and scores is None,
         )
 
 
 @dataclass
 class CorpusFacts:
-    """What only the whole corpus tells, added up shard by shard."""
+    """Facts about the whole corpus, added up shard by shard."""
 
     hop: float | None = None
     snap: int = 0
@@ -52,10 +56,12 @@ class CorpusFacts:
     known_higher: Higher | None = None
     labels: set[int] = field(default_factory=set)
     slack: set[int] = field(default_factory=set)  # of the scores, where none is given (ns)
+    copies: Copies = field(default_factory=Copies)
+    training_resolution: float | None = None  # seconds, where it is known
 
     @property
     def higher(self) -> Higher:
-        """What high scores mean."""
+        """Meaning of high scores."""
         if self.known_higher is None:
             raise DataError("there is no score in the files")
         return self.known_higher
@@ -75,6 +81,8 @@ class CorpusFacts:
             )
         self.known_higher = facts.higher
         self.slack |= facts.slack
+        self.copies += Copies(1) if facts.copies is None else facts.copies
+        self.training_resolution = facts.training_resolution or self.training_resolution
         if facts.hop is not None:
             self.hop = facts.hop if self.hop is None else max(self.hop, facts.hop)
 

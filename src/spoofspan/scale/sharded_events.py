@@ -30,11 +30,10 @@ from spoofspan.evaluation.measurement import EventMeasurement
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.signature import Signature, sign_hashes
 from spoofspan.measures.events.event_scores import EventCorpus, check_parameters
-from spoofspan.measures.events.found_events import CurveTally
+from spoofspan.measures.events.found_events import Changes, CurveTally
 from spoofspan.measures.events.proposals_from_scores import ProposalOptions
 from spoofspan.measures.events.spoof_ranges import spoof_ranges
 from spoofspan.measures.events.tallies import EventTally
-from spoofspan.measures.events.threshold_sweep import Changes
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.scale.shard_facts import unsigned
@@ -44,7 +43,7 @@ from spoofspan.uncertainty.intervals import interval_of_system
 if TYPE_CHECKING:
     from spoofspan.data.references import References
     from spoofspan.data.scores import Scores
-    from spoofspan.scale.shards import Look, PreparedPlan, ShardedCorpus
+    from spoofspan.scale.shards import CorpusLook, PreparedPlan, ShardedCorpus
 
 Tallies = Mapping[Measure, EventTally]
 Crossing = tuple[OperatingPoint, str]  # where the range EER is, and by which rule
@@ -87,7 +86,7 @@ class ShardedEvents:
         return replace(self._system(measure, found.value, list), signer=found.signer)
 
     @cached_property
-    def _ranges(self) -> tuple[PreparedPlan, Look]:
+    def _ranges(self) -> tuple[PreparedPlan, CorpusLook]:
         """A look at all ranges: events lie where they do, and by default proposals are made where their EER is."""
         plan = self._corpus.plan(Measure("range-eer"), self._options)
         rows = self._options.smoothing not in (None, 1)

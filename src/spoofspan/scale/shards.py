@@ -22,8 +22,9 @@ import numpy as np
 from spoofspan.base.errors import NothingToMeasureError, Problems, UsageError, strangers
 from spoofspan.base.hashing import UtterancesHash
 from spoofspan.base.progress import progress
+from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
-from spoofspan.data.rules import Touched, rules_for
+from spoofspan.data.rules import Touched
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.corpus import Corpus, Evaluation, LayLater, PlannedMass, Shard, measures_for_hop
 from spoofspan.evaluation.evaluate import warn_left_out
@@ -31,19 +32,21 @@ from spoofspan.evaluation.plan import EvaluationArguments, EvaluationOptions, On
 from spoofspan.evaluation.selections import ChosenUtterances, Selection
 from spoofspan.evaluation.signature import AppliedRules, CorpusHash, Digests, Signature, sign_hashes
 from spoofspan.mass.diagnosis import pairing_remedy
-from spoofspan.mass.ranges import Overlay
-from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.ranges import TimedPart
+from spoofspan.mass.score_mass import Columns, MassBlock, MassPart, ScoreMass, UtteranceBlock
+from spoofspan.mass.utterances import UtterancePart
+from spoofspan.measures.histogram import Histogram, fill
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
-from spoofspan.measures.per_utterance import UtteranceErrors, check_own_rule, errors_with
+from spoofspan.measures.per_utterance import UtteranceErrors
 from spoofspan.scale.shard_facts import CorpusFacts, unsigned
 from spoofspan.scale.sharded_events import ShardedEvents, cross_events
-from spoofspan.scale.sharded_part import ShardedPart
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from spoofspan.evaluation.crossed import Columns, CrossedBreakdown
+    from spoofspan.evaluation.crossed import Columns as MetadataColumns
+    from spoofspan.evaluation.crossed import CrossedBreakdown
 
 T = TypeVar("T")
 
@@ -63,14 +66,14 @@ class ShardedCorpus(Corpus):
     def __iter__(self) -> Iterator[Shard]: ...
 
     def each(self, work: Callable[[Shard], T], what: str, *, fetched: bool) -> Iterator[tuple[Shard | None, T]]:
-        """What came of every shard, in their order, with the shard itself if it is to be ``fetched``."""
+        """Results of every shard, in their order, with the shard itself if it is to be ``fetched``."""
         with progress(what, total=len(self), unit="shards") as advance:
             for shard in self:
                 yield shard, work(shard)
                 advance(1)
 
     def merged(self, work: Callable[[Shard], T], merge: Callable[[T, T], T], what: str) -> T:
-        """What came of all shards, merged in any order and grouping."""
+        """Results of all shards, merged in any order and grouping."""
         return reduce(merge, (found for _, found in self.each(work, what, fetched=False)))
 
     @property
@@ -80,16 +83,18 @@ class ShardedCorpus(Corpus):
 
     @property
     def higher(self) -> Higher:
-        """What high scores mean."""
+        """Meaning of high scores."""
         return self.facts.higher
 
     def default_measures(self, convention: str) -> list[str]:
-        """What is measured if nothing is asked for."""
+        """Measures used if none is named."""
         return measures_for_hop(self.hop, convention)
 
     def plan(self, measure: Measure, options: EvaluationOptions) -> Plan:
         """Settle how a measure is taken."""
-        return options.plan(measure, self.hop)
+        copied = self.facts.copies.resolution(self.hop) if measure.resolution is not None else None
+        trained = self.facts.training_resolution
+        return options.plan(measure, self.hop, training_resolution=trained, copied_resolution=copied)
 
     def lay(self, plans: Sequence[Plan], *, signed: bool = True) -> Sequence[LayLater]:
         """For each plan, what makes its mass, after one look at every shard for all of them."""
@@ -97,10 +102,10 @@ class ShardedCorpus(Corpus):
         return [partial(one.laid, self, look) for one in look.plans]
 
     def events(self, measures: Sequence[Measure], options: EvaluationOptions) -> ShardedEvents:
-        """What takes event measures, counted shard by shard."""
+        """Evaluator of event measures, counted shard by shard."""
         return ShardedEvents(self, measures, options)
 
-    def cross_events(self, measure: Measure, columns: Columns, options: EvaluationOptions) -> CrossedBreakdown:
+    def cross_events(self, measure: Measure, columns: MetadataColumns, options: EvaluationOptions) -> CrossedBreakdown:
         """An event measure by one or two columns of metadata."""
         return cross_events(self, measure, columns, options)
 
@@ -109,7 +114,7 @@ class ShardedCorpus(Corpus):
         """The hashes of both sides, once they are known: with those of score rows, or without."""
         return {}
 
-    def look(self, plans: Sequence[Plan], *, signed: bool, rows: bool = False) -> Look:
+    def look(self, plans: Sequence[Plan], *, signed: bool, rows: bool = False) -> CorpusLook:
         """Look at every shard once, for all plans; scores are also hashed row by row if ``rows`` or a plan need it."""
         prepared = [PreparedPlan(one) for one in plans]
         rows = rows or any(one.counts_rows for one in plans)
@@ -126,35 +131,15 @@ class ShardedCorpus(Corpus):
                     one.applied.add(references, found.utterances)
         if hashed is not None:
             self._hashes[rows] = hashed.digests()
-        return Look(prepared, unpaired, signed)
+        return CorpusLook(prepared, unpaired, signed)
 
     def hashes(self, *, rows: bool) -> Digests | None:
         """The hashes of both sides, if a look computed them."""
         return self._hashes.get(rows) or self._hashes.get(True)
 
-    def errors_by_utterance(
-        self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
-    ) -> UtteranceErrors:
+    def errors(self, plan: Plan, at: OperatingPoint, own_rule: str | None = None) -> UtteranceErrors:
         """The errors of each utterance at an operating point; the ids are sorted."""
-        chosen, convention_rule = rules_for("range", options.convention, options.rules)
-        own_rule = check_own_rule(options.eer_rule or convention_rule) if own_eer else None
-
-        def of_shard(references: References, scores: Scores) -> UtteranceErrors:
-            if own_eer:
-                scores.refuse_decisions("an EER")
-            return errors_with(references, scores, at, chosen, own_rule)
-
-        return self.errors(of_shard)
-
-    def errors(self, of_shard: Callable[[References, Scores], UtteranceErrors]) -> UtteranceErrors:
-        """The errors of each utterance, as they are found in each shard; the ids are sorted."""
-        found: list[UtteranceErrors] = []
-        for references, scores in self.watched("errors by utterance"):
-            with suppress(NothingToMeasureError):
-                found.append(of_shard(references, scores).sorted())
-        if not found:
-            raise NothingToMeasureError("no utterance has any time to measure; check references and durations", ())
-        return UtteranceErrors.joined(found)
+        return super().errors(plan, at, own_rule).sorted()
 
     def watched(self, what: str) -> Iterator[tuple[References, Scores]]:
         """Go through the shards that have both sides, and say how far that is."""
@@ -300,7 +285,7 @@ class PreparedPlan:
             )
         return self.mass
 
-    def laid(self, corpus: ShardedCorpus, look: Look) -> PlannedMass:
+    def laid(self, corpus: ShardedCorpus, look: CorpusLook) -> PlannedMass:
         """The mass of all shards."""
         mass = self.settle(look.unpaired)  # before the types: there are none if there is nothing in common
         return PlannedMass(
@@ -309,13 +294,9 @@ class PreparedPlan:
             tuple(self.touched.values()),
             self.utterances.count,
             partial(self.sign, corpus, signed=look.signed),
-            partial(self.errors_at, corpus),
+            partial(corpus.errors, self.plan),
             {BONA_FIDE, SPOOF} <= corpus.facts.labels,
         )
-
-    def errors_at(self, corpus: ShardedCorpus, point: OperatingPoint) -> UtteranceErrors:
-        """The errors of each utterance at an operating point."""
-        return corpus.errors(lambda references, scores: self.plan.errors(references, scores, Overlay.of, point))
 
     def sign(self, corpus: ShardedCorpus, *, signed: bool) -> Signature:
         """Sign what was measured; a part of the corpus takes one more pass, while the shards are there."""
@@ -346,9 +327,95 @@ class PreparedPlan:
 
 
 @dataclass(frozen=True)
-class Look:
+class CorpusLook:
     """What one pass over the shards finds out: for each plan, and utterances on one side only."""
 
     plans: Sequence[PreparedPlan]
     unpaired: Problems
     signed: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ShardedPart:
+    """The part of a mass that a sharded corpus makes up, or some utterances of it."""
+
+    corpus: ShardedCorpus
+    plan: Plan
+    dtype: np.dtype[Any]
+    chosen: Int64 | None = None  # the places of its utterances among those of all shards; None: all of them
+    weights: Int64 | None = None  # how often each of its utterances counts; None: once
+
+    @cached_property
+    def utterances(self) -> tuple[str, ...]:
+        """Its utterances, all of them; counting them is cheaper."""
+        return tuple(utt for part in self._parts() for utt in part.utterances)
+
+    def blocks(self) -> Iterator[MassBlock]:
+        """Compute it shard by shard."""
+        for part in self._parts():
+            yield from part.blocks()
+
+    def utterance_blocks(self) -> Iterator[UtteranceBlock]:
+        """Compute it shard by shard, each row with its utterance."""
+        done = 0
+        for part in self._parts():
+            if not isinstance(part, TimedPart | UtterancePart):
+                raise UsageError(f"the rows of a {type(part).__name__} cannot be told to their utterances")
+            for block in part.utterance_blocks():
+                yield replace(block, first=done + block.first, last=done + block.last)
+            done += len(part.utterances)
+
+    def counted(self, histogram: Histogram) -> Histogram:
+        """Fill a histogram, shard by shard, here or elsewhere."""
+        if self.chosen is None and self.weights is None:
+            what = f"measuring {self.plan.measure}, pass {histogram.index.level + 1}"
+            return self.corpus.merged(partial(_count, self.plan, histogram), _both, what)
+        filled = histogram.emptied()
+        for part in self._parts():
+            fill(filled, ScoreMass((part,), self.corpus.higher))
+        return filled
+
+    def sample(self, size: int) -> Columns:
+        """No rows: a sample would be one more pass, and what it saves is less than that."""
+        nothing = np.zeros(0, np.int64)
+        return np.zeros(0, self.dtype), nothing, nothing
+
+    def take(self, chosen: Int64) -> ShardedPart:
+        """Keep chosen utterances, in the order of the shards."""
+        places = chosen if self.chosen is None else self.chosen[chosen]
+        return replace(self, chosen=places, weights=None if self.weights is None else self.weights[chosen])
+
+    def weigh(self, weights: Int64) -> ShardedPart:
+        """Count each utterance ``weights`` times."""
+        return replace(self, weights=weights if self.weights is None else self.weights * weights)
+
+    def _parts(self) -> Iterator[MassPart]:
+        done = first = 0
+        for references, scores in self.corpus.watched(f"measuring {self.plan.measure}"):
+            with suppress(NothingToMeasureError):
+                (part,) = self.plan.mass(references, scores)[0].parts
+                start, done = done, done + len(part.utterances)
+                if self.chosen is not None:
+                    here = self.chosen[slice(*np.searchsorted(self.chosen, (start, done)).tolist())] - start
+                    if not here.size:
+                        continue
+                    part = part.take(here)
+                if self.weights is not None:
+                    part = part.weigh(self.weights[first : first + len(part.utterances)])
+                first += len(part.utterances)
+                yield part
+
+
+def _count(plan: Plan, histogram: Histogram, shard: Shard) -> Histogram:
+    """One pass over one shard."""
+    references, scores = shard
+    filled = histogram.emptied()
+    if references is not None and scores is not None:
+        with suppress(NothingToMeasureError):
+            fill(filled, plan.mass(references, scores)[0])
+    return filled
+
+
+def _both(one: Histogram, other: Histogram) -> Histogram:
+    one.merge(other)
+    return one

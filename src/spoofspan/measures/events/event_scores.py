@@ -14,7 +14,7 @@ at least t. After the proposals of confidence c or more, with T(c) of N(c) of th
 Equal confidences are one step. **AR@N** is the mean over thresholds t of the recall of the N most confident proposals
 of each file. Proposals of files without events are false, events of files without proposals are missed.
 
-The two published variants count otherwise; ``docs/events.md`` says how. Everything is counted in integers and becomes
+The two published variants count otherwise; ``docs/measures.md`` says how. Everything is counted in integers and becomes
 a float once, at the end.
 
 **ADD 2023**, track 2 (manipulation region location), as it is reported::
@@ -35,22 +35,24 @@ from typing import Any
 
 import numpy as np
 
-from spoofspan.base.columns import positions, sum_by_utterance, utterance_of_rows
+from spoofspan.base.columns import Flags, positions, rows_of, sum_by_utterance, utterance_of_rows
 from spoofspan.base.errors import UndefinedMeasureError, UsageError, refuse
 from spoofspan.base.times import Int64, duration_ns, exact_sum
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
-from spoofspan.measures.events.average_precision import (
+from spoofspan.measures.events.matching import (
     VARIANTS,
+    Overlaps,
+    Pairs,
     RankedMatching,
     Variant,
     exact_iou,
     exact_ious,
+    greedy_matching,
     refuse_nothing,
     sum_of_quotients,
 )
-from spoofspan.measures.events.matching import Overlaps, Pairs, greedy_matching
 from spoofspan.measures.events.proposals_from_scores import proposals_from_scores
 from spoofspan.measures.events.spoof_ranges import Ranges, inner_edges, ordered, spoof_ranges, united
 from spoofspan.measures.events.tallies import EventTally, EventValue, RankedTally, Sums, Tally, WholeTally, mean_of_aps
@@ -122,7 +124,7 @@ def average_recall_at(
 
 @dataclass(frozen=True)
 class EventScores:
-    """What was found, what was predicted and what there was: numbers of ranges or boundaries, or ns of time."""
+    """Findings, what was predicted and what there was: numbers of ranges or boundaries, or ns of time."""
 
     matched: int
     predicted: int
@@ -208,10 +210,10 @@ def had_range_scores(references: References, predicted: Proposals | Scores) -> E
     Our reading of the precision, recall and F1 that are published for the Half-truth corpus (HAD): of time. No text
     with their definition was at hand, so a published number may be of something else.
     """
-    return _with_time(_time_scores(_SpoofedTime.of(references, as_proposals(predicted))))
+    return _with_time(_time_scores(SpoofedTime.of(references, as_proposals(predicted))))
 
 
-def _time_scores(time: _SpoofedTime) -> EventScores:
+def _time_scores(time: SpoofedTime) -> EventScores:
     return EventScores(
         exact_sum(time.pairs.intersections),
         exact_sum(time.ranges.ends - time.ranges.starts),
@@ -226,7 +228,7 @@ def _with_time(scores: EventScores) -> EventScores:
 
 
 @dataclass(frozen=True, eq=False)
-class _SpoofedTime:
+class SpoofedTime:
     """Spoofed time and predicted time, each united, and where they overlap."""
 
     events: Ranges
@@ -235,7 +237,7 @@ class _SpoofedTime:
     pairs: Pairs
 
     @classmethod
-    def of(cls, references: References, proposals: Proposals) -> _SpoofedTime:
+    def of(cls, references: References, proposals: Proposals) -> SpoofedTime:
         events = spoof_ranges(references, unite=True)
         ranges, _ = united(ordered(proposals.offsets, proposals.starts, proposals.ends))
         where = positions(references.utterances, proposals.utterances)
@@ -279,7 +281,7 @@ def as_proposals(predicted: Proposals | Scores) -> Proposals:
 
 
 def extents_of(references: References) -> Int64 | None:
-    """Where each utterance ends: its duration, or its last end if the references name both classes; else None."""
+    """End of each utterance: its duration, or its last end if the references name both classes; else None."""
     if references.durations is not None or not references.names_both_classes:
         return references.durations
     ends = np.zeros(len(references), np.int64)
@@ -323,13 +325,13 @@ def add2023_score(references: References, predicted: Proposals | Scores, *, macr
 
 def _add2023_counts(references: References, proposals: Proposals) -> tuple[int, int, int, int, int, Fraction, int]:
     """What :func:`_add2023_score` takes, counted over some utterances."""
-    time = _SpoofedTime.of(references, proposals)
-    _refuse_unknown(references, proposals, time.ranges)
+    time = SpoofedTime.of(references, proposals)
+    refuse_unknown(references, proposals, time.ranges)
     both = np.zeros(len(references), np.int64)
     np.add.at(both, utterance_of_rows(time.events.offsets)[time.pairs.events], time.pairs.intersections)
-    spoofed, called = _lasting(time.events), np.zeros(len(references), np.int64)
+    spoofed, called = lasting(time.events), np.zeros(len(references), np.int64)
     there = time.where >= 0
-    called[there] = _lasting(time.ranges)[time.where[there]]
+    called[there] = lasting(time.ranges)[time.where[there]]
     right = int(np.count_nonzero((spoofed > 0) == (called > 0)))
     some = np.flatnonzero(spoofed)
     f1s = sum_of_quotients(2 * both[some], (spoofed + called)[some])
@@ -347,17 +349,18 @@ def _add2023_score(
     return Add2023Score(float(SENTENCE * accuracy + SEGMENT * f1), float(accuracy), float(f1), utterances, left_out)
 
 
-def _lasting(ranges: Ranges) -> Int64:
+def lasting(ranges: Ranges) -> Int64:
+    """How much time ranges take in each utterance."""
     return sum_by_utterance(ranges.ends - ranges.starts, ranges.offsets)
 
 
-def _refuse_unknown(references: References, proposals: Proposals, ranges: Ranges) -> None:
-    """A file whose label nobody knows is neither called right nor wrong."""
+def refuse_unknown(references: References, proposals: Proposals, ranges: Ranges) -> None:
+    """Refuse a file whose label nobody knows: it is neither called right nor wrong."""
     unknown = (positions(proposals.utterances, references.utterances) < 0) & (np.diff(ranges.offsets) > 0)
     refuse(
         np.flatnonzero(unknown),
         lambda i: f"utterance {proposals.utterances[i]!r} has proposals but no references",
-        "the ADD 2023 score judges whole utterances; complete the references, or drop the proposals",
+        "whole utterances are judged here; complete the references, or drop the proposals",
     )
 
 
@@ -365,17 +368,32 @@ def _refuse_unknown(references: References, proposals: Proposals, ranges: Ranges
 
 
 class EventCorpus:
-    """References and proposals of a corpus; several measures share their matching."""
+    """References and proposals of a corpus; several measures share their matching.
+
+    With ``chosen``, only these of the united events count, among all proposals: of measures that are of each event.
+    """
 
     scored = False  # whether there are scores, to make proposals of at every threshold
 
-    def __init__(self, references: References, proposals: Proposals) -> None:
-        self.references, self.proposals = references, proposals
+    def __init__(self, references: References, proposals: Proposals, chosen: Flags | None = None) -> None:
+        self.references, self.proposals, self.chosen = references, proposals, chosen
         self._matchings: dict[Variant, RankedMatching] = {}
 
     def part(self, kept: Int64, files: Int64) -> EventCorpus:
         """Keep some utterances of the references, and some files of the proposals."""
-        return EventCorpus(some := self.references.take(kept), self.proposals.take_for(some.utterances, files))
+        chosen = self.chosen
+        if chosen is not None:
+            chosen = chosen[rows_of(spoof_ranges(self.references, unite=True).offsets, kept)[0]]
+        some = self.references.take(kept)
+        return EventCorpus(some, self.proposals.take_for(some.utterances, files), chosen)
+
+    def matched(self, measure: Measure, iou: float) -> tuple[Pairs, int]:
+        """The pairs of a chosen event and the proposal that takes it, and how many events are chosen."""
+        matching = self.matching(measure)
+        pairs = matching.matched_pairs(exact_iou(iou))
+        if self.chosen is None:
+            return pairs, matching.events.starts.size
+        return pairs.at(np.flatnonzero(self.chosen[pairs.events])), int(np.count_nonzero(self.chosen))
 
     def matching(self, measure: Measure) -> RankedMatching:
         """The matching by the rules that a measure follows, set up once."""
@@ -385,13 +403,14 @@ class EventCorpus:
         return self._matchings[variant]
 
     def tally(self, measure: Measure) -> EventTally:
-        """What a measure counts."""
+        """Counts of a measure."""
         matching = self.matching(measure)
         counted: Tally = measure.kind.function(measure, self, **dict(measure.parameters))
-        return EventTally(int(matching.events.starts.size), matching.counted, self.scored, counted)
+        events = matching.events.starts.size if self.chosen is None else np.count_nonzero(self.chosen)
+        return EventTally(int(events), matching.counted, self.scored, counted)
 
     def pairs_on_threshold(self, measure: Measure) -> int:
-        """How many pairs of a proposal and an event have an IoU that is exactly a threshold of the measure."""
+        """Number of pairs of a proposal and an event have an IoU that is exactly a threshold of the measure."""
         parameters = dict(measure.parameters)
         if "iou" in parameters:
             return self.matching(measure).pairs_on(exact_ious(parameters["iou"]))
@@ -464,6 +483,9 @@ def segments(measure: Measure, corpus: EventCorpus, iou: float) -> Tally:
     matching = corpus.matching(measure)
     if measure.macro:
         return Sums(_f1_counts(matching, iou), _mean_f1)
+    if corpus.chosen is not None:
+        pairs, events = corpus.matched(measure, iou)
+        return Sums((pairs.events.size, matching.counted, events), _one_of_three)
     return Sums(astuple(_segment_scores(matching, iou)), _one_of_three)
 
 
@@ -496,7 +518,7 @@ def _one_of_boundaries(measure: Measure, *counts: int) -> EventValue:
 
 def had_ranges(measure: Measure, corpus: EventCorpus) -> Tally:
     """``had-precision``, ``had-recall`` and ``had-f1``."""
-    return Sums(astuple(_time_scores(_SpoofedTime.of(corpus.references, corpus.proposals))), _one_of_time)
+    return Sums(astuple(_time_scores(SpoofedTime.of(corpus.references, corpus.proposals))), _one_of_time)
 
 
 def _one_of_time(measure: Measure, *counts: int) -> EventValue:

@@ -1,4 +1,4 @@
-"""Which proposal takes which event: pairs by intersection over union (IoU), and greedy matching.
+"""Proposal that takes which event: pairs by intersection over union (IoU), greedy matching, AP and AR.
 
 ::
 
@@ -7,6 +7,7 @@
     pairs          0 - 0                 1 - 2
 
 IoU is compared exactly: ``intersection * denominator >= union * numerator``, never as a quotient of rounded floats.
+Proposals are matched with events by confidence, under the rules of a variant (``docs/measures.md`` compares them).
 """
 
 from __future__ import annotations
@@ -15,12 +16,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
-from spoofspan.base.columns import Flags, blocks, rows_from, utterance_of_rows
-from spoofspan.base.times import Float64, Int64
-from spoofspan.measures.events.spoof_ranges import Ranges
+from spoofspan.base.columns import Flags, blocks, positions, rows_from, rows_of, utterance_of_rows
+from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_name
+from spoofspan.base.times import Float64, Int64, exact_sum
+from spoofspan.data.proposals import Proposals
+from spoofspan.data.references import References
+from spoofspan.measures.events.spoof_ranges import Ranges, spoof_ranges
 
 # Pairs that are looked at together: small enough for the cache (measured: 2**15 to 2**17 are alike, 2**22 takes twice
 # as long), large enough to make the calls cheap.
@@ -208,3 +213,266 @@ def _joined(pieces: Sequence[Pairs]) -> Pairs:
         nothing = np.zeros(0, np.int64)
         return Pairs(nothing, nothing, nothing, nothing)
     return Pairs(*(np.concatenate(columns) for columns in zip(*(vars(one).values() for one in pieces), strict=True)))
+
+
+Variant = Literal["spoofspan", "avdeepfake1m", "activitynet"]
+VARIANTS: tuple[Variant, ...] = ("spoofspan", "avdeepfake1m", "activitynet")
+# Quotients are summed with so many binary places.
+PLACES = 128
+
+
+@dataclass(frozen=True, eq=False)
+class RankedMatching:
+    """Events and proposals of a corpus, matched by the rules of a variant; its AP and AR."""
+
+    variant: Variant
+    events: Ranges
+    where: Int64  # utterance of the references -> utterance of the proposals, -1 where there is none
+    offsets: Int64  # of the proposals
+    confidences: Float64
+    starts: Int64
+    ends: Int64
+
+    @classmethod
+    def of(cls, references: References, proposals: Proposals, variant: Variant) -> RankedMatching:
+        """The matching of a corpus by the rules of a variant."""
+        if variant not in VARIANTS:
+            raise UsageError(f"no variant {variant!r}: {nearest_name(variant, VARIANTS)}")
+        events = spoof_ranges(references, unite=variant == "spoofspan")
+        where = positions(references.utterances, proposals.utterances)
+        columns = proposals.offsets, proposals.confidences, proposals.starts, proposals.ends
+        return cls(variant, events, where, *columns)
+
+    def refuse_nothing(self, what: str) -> None:
+        """Refuse to measure where there is nothing to find, or nothing that was found."""
+        refuse_nothing(self.events.starts.size, self.counted, what)
+
+    def average_precision(self, iou: Fraction) -> float:
+        """AP at an IoU threshold, the float nearest to the exact value."""
+        lost = self.variant == "avdeepfake1m"  # its curve starts at the first proposal, not at recall 0
+        return area_of_steps(*self._steps(self.matched(iou)), self.events.starts.size, first_lost=lost)
+
+    def found(self, n: int, thresholds: list[Fraction]) -> int:
+        """The events that the first proposals of each file recall, summed over IoU thresholds."""
+        first = self._only_first(n)
+        # In the published variants one proposal may recall several events. From 1/2 on none can, if they are united.
+        one_to_one = [iou for iou in thresholds if self.variant == "spoofspan" and iou < Fraction(1, 2)]
+        others = [iou for iou in thresholds if iou not in one_to_one]
+        found = sum(first.matched(iou).size for iou in one_to_one)
+        return found + first._overlaps.found(others, strictly=self.variant == "avdeepfake1m")
+
+    def average_recall(self, n: int, thresholds: list[Fraction]) -> float:
+        """The mean over IoU thresholds of the recall of the first proposals of each file."""
+        return float(Fraction(self.found(n, thresholds), len(thresholds) * self.events.starts.size))
+
+    def matched(self, iou: Fraction) -> Int64:
+        """Return the proposals that take an event."""
+        pairs = self._overlaps.reaching(iou, strictly=self.variant == "avdeepfake1m")
+        if self.variant == "avdeepfake1m":
+            # events choose, in order of their start: the first proposal in the file that is free
+            return pairs.proposals[greedy_matching(pairs.events, pairs.proposals, pairs.events)]
+        # Nobody is in another's way in most utterances, and in none if events are united and the IoU is at least 1/2.
+        if self.variant == "spoofspan" and iou >= Fraction(1, 2):
+            return most_confident(pairs, self.confidences)
+        contested = pairs.contested(self._utterances[pairs.events])
+        alone = most_confident(pairs.at(np.flatnonzero(~contested)), self.confidences)
+        if not contested.any():
+            return alone
+        rest = by_falling_iou(pairs.at(np.flatnonzero(contested)), later_event_first=self.variant == "activitynet")
+        chosen = greedy_matching(rest.proposals, rest.events, self._ranks(rest.proposals))
+        return np.concatenate((alone, rest.proposals[chosen]))
+
+    def matched_pairs(self, iou: Fraction) -> Pairs:
+        """Return the pairs of an event and the proposal that takes it, by our own rules."""
+        wishes = by_falling_iou(self._overlaps.reaching(iou))
+        if not wishes.events.size:
+            return wishes
+        return wishes.at(greedy_matching(wishes.proposals, wishes.events, self._ranks(wishes.proposals)))
+
+    def pairs_on(self, thresholds: Sequence[Fraction], n: int | None = None) -> int:
+        """Count the pairs whose IoU is exactly one of the thresholds; of all proposals, or of those of AR@n.
+
+        Here a rule decides these; in code that computes in floats, rounding does.
+        """
+        pairs = self._overlaps.reaching(min(thresholds))
+        proposals = np.concatenate([pairs.on(iou) for iou in thresholds])
+        first = None if n is None or not proposals.size else self._first_rows(n)
+        return int(proposals.size if first is None else np.isin(proposals, first).sum())
+
+    @cached_property
+    def counted(self) -> int:
+        """Number of proposals that count."""
+        return int(self._confidences.size)
+
+    @cached_property
+    def _overlaps(self) -> Overlaps:
+        return Overlaps(self.events, self.offsets, self.starts, self.ends, self.where)
+
+    @cached_property
+    def _utterances(self) -> Int64:
+        """The utterance of each event."""
+        return utterance_of_rows(self.events.offsets)
+
+    def _ranks(self, rows: Int64) -> Int64:
+        """Rank proposals (rows of a column that is sorted, some of them several times) as the variant takes them."""
+        heads = np.concatenate(([True], rows[1:] != rows[:-1]))
+        row = rows[heads]
+        ranks = np.empty(row.size, np.int64)
+        ranks[np.lexsort((*self._ties(row), -self.confidences[row]))] = np.arange(row.size)
+        of_rows: Int64 = ranks[np.cumsum(heads) - 1]
+        return of_rows
+
+    def _ties(self, rows: Int64 | slice) -> tuple[Int64, ...]:
+        """What decides among equal confidences, the last first; by time, so that the order of rows does not matter."""
+        if self.variant == "activitynet":
+            return (-np.arange(self.starts.size)[rows],)
+        return self.ends[rows], self.starts[rows]
+
+    def _only_first(self, n: int) -> RankedMatching:
+        """Keep the proposals of each file that AR@n takes."""
+        rows = self._first_rows(n)
+        if rows is None:
+            return self
+        offsets = np.searchsorted(rows, self.offsets)
+        columns = self.confidences[rows], self.starts[rows], self.ends[rows]
+        return RankedMatching(self.variant, self.events, self.where, offsets, *columns)
+
+    def _first_rows(self, n: int) -> Int64 | None:
+        """The proposals of each file that AR@n takes; None if it takes all."""
+        if n not in self._latest_rows:
+            self._latest_rows.clear()
+            self._latest_rows[n] = self._find_first_rows(n)
+        return self._latest_rows[n]
+
+    @cached_property
+    def _latest_rows(self) -> dict[int, Int64 | None]:
+        """The rows of the latest AR@n; they are needed twice."""
+        return {}
+
+    def _find_first_rows(self, n: int) -> Int64 | None:
+        counts = np.diff(self.offsets)
+        n = min(n, int(counts.max(initial=1)))  # more changes nothing
+        limit = np.full(counts.size, n)
+        if self.variant == "activitynet":
+            here = self.where >= 0
+            limit[self.where[here]] = n * np.maximum(np.diff(self.events.offsets)[here], 1)
+        if (counts <= limit).all():
+            return None
+        if self.variant == "avdeepfake1m":
+            kept = np.arange(self.starts.size) - np.repeat(self.offsets[:-1], counts) < n
+        else:
+            ranks = ranks_in_file(self.offsets, *self._ties(slice(None)), -self.confidences, needed=counts > limit)
+            kept = ranks < np.repeat(limit, counts)
+        return np.flatnonzero(kept)  # faster than to choose by flags three times
+
+    @cached_property
+    def _order(self) -> Int64 | slice:
+        """The proposals that count, in the order that decides among equal confidences."""
+        if self.variant == "avdeepfake1m":
+            return rows_of(self.offsets, self.where[self.where >= 0])[0]
+        return slice(None, None, -1 if self.variant == "activitynet" else None)
+
+    @cached_property
+    def _confidences(self) -> Float64:
+        """The confidences of the proposals that count, in that order."""
+        return self.confidences[self._order]
+
+    @cached_property
+    def sorted_confidences(self) -> Float64:
+        """The confidences of the proposals that count, rising."""
+        return np.sort(self._confidences)
+
+    def _steps(self, matched: Int64) -> tuple[Int64, Int64]:
+        """Return, for each step of recall, how many events are matched and how many proposals taken by then."""
+        if self.variant == "spoofspan":
+            return steps_of(self.sorted_confidences, self.confidences[matched])
+        count = self.counted
+        confidence, at_least, true = _ranks(self.sorted_confidences, self.confidences[matched])
+        more = count - np.searchsorted(self.sorted_confidences, confidence, side="right")
+        if (at_least - more > 1).any():  # equal confidences are steps of their own, in the order of the rows
+            position = np.empty(self.confidences.size, np.int64)
+            order = np.arange(position.size)[self._order]
+            position[order[np.argsort(-self._confidences, kind="stable")]] = np.arange(count)
+            more = np.sort(position[matched])
+        return true, more + 1
+
+
+def steps_of(rising: Float64, matched: Float64) -> tuple[Int64, Int64]:
+    """The steps of recall of proposals with these confidences; equal ones are one step."""
+    confidence, taken, true = _ranks(rising, matched)
+    last = np.append(confidence[1:] != confidence[:-1], True)[: confidence.size]
+    return true[last], taken[last]
+
+
+def _ranks(rising: Float64, matched: Float64) -> tuple[Float64, Int64, Int64]:
+    """Falling confidences of what is matched; how many proposals are as confident at least; how many are matched."""
+    # sorting values is four times faster than sorting positions, so only the matched ones are looked up
+    confidence = np.sort(matched)[::-1]
+    at_least = rising.size - np.searchsorted(rising, confidence, side="left")
+    return confidence, at_least, np.arange(1, matched.size + 1)
+
+
+def area_of_steps(true: Int64, taken: Int64, events: int, *, first_lost: bool = False) -> float:
+    """AP of steps of recall: how many events are matched and how many proposals taken by each of them."""
+    if not true.size:
+        return 0.0
+    gains = np.diff(true, prepend=0)
+    if first_lost and taken[0] == 1:
+        gains[0] = 0
+    # The best later precision only changes at a few steps. Quotients of counts below 2**26 are equal as floats only
+    # if they are equal, so floats find those steps.
+    precision = (true / taken)[::-1]
+    best = np.maximum.accumulate(precision)
+    levels = np.flatnonzero(np.concatenate(([True], best[1:] > best[:-1])))
+    gained = np.add.reduceat(gains[::-1], levels)
+    return float(sum_of_quotients(gained * true[::-1][levels], taken[::-1][levels]) / events)
+
+
+def sum_of_quotients(dividends: Int64, divisors: Int64) -> Fraction:
+    """Add up quotients of integers (divisors below 2**61) to ``PLACES`` binary places, far more than a float keeps.
+
+    >>> float(sum_of_quotients(np.array([1, 2, 7]), np.array([3, 3, 2])))
+    4.5
+    """
+    places = 63 - int(divisors.max(initial=1)).bit_length()  # that a remainder can be moved up without an overflow
+    total, rest = Fraction(0), dividends
+    for done in range(0, PLACES + places, places):
+        whole, rest = np.divmod(rest, divisors)
+        total += Fraction(exact_sum(whole), 1 << done)
+        rest <<= places
+    return total
+
+
+def refuse_nothing(events: int, predicted: int, what: str) -> None:
+    """Refuse to measure where there is nothing to find, or nothing that was found."""
+    if not events:
+        raise UndefinedMeasureError(f"{what} needs spoofed ranges, and the references have none; check their labels")
+    if not predicted:
+        raise UndefinedMeasureError(
+            f"{what} needs proposals, and there is none for these references; check the ids, or move the threshold"
+        )
+
+
+def exact_iou(iou: float, variant: Variant = "spoofspan") -> Fraction:
+    """Read a threshold as the decimal that it is written as: 0.55 is 11/20."""
+    try:
+        exact = Fraction(str(iou))
+    except ValueError:
+        raise UsageError(f"the IoU threshold must be a number, not {iou!r}") from None
+    if not 0 < exact <= 1:
+        raise UsageError(f"the IoU threshold must be above 0 and at most 1, not {iou!r}")
+    if exact == 1 and variant == "avdeepfake1m":
+        raise UsageError("variant 'avdeepfake1m' needs an IoU above the threshold, and none is above 1; lower it")
+    return exact
+
+
+def exact_ious(ious: float | str, variant: Variant = "spoofspan") -> list[Fraction]:
+    """Read one threshold, or several spelled start:step:stop.
+
+    >>> exact_ious("0.5:0.25:0.95")
+    [Fraction(1, 2), Fraction(3, 4)]
+    """
+    if not isinstance(ious, str):
+        return [exact_iou(ious, variant)]
+    start, step, stop = map(Fraction, ious.split(":"))
+    return [exact_iou(float(start + k * step), variant) for k in range(int((stop - start) / step) + 1)]

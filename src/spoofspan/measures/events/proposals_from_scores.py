@@ -17,7 +17,6 @@ said of time without a score.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -33,16 +32,15 @@ from spoofspan.base.columns import (
     utterance_of_rows,
     within_utterances,
 )
-from spoofspan.base.errors import DataError, SpoofspanWarning, UsageError
+from spoofspan.base.errors import DataError, SpoofspanWarning, UsageError, warn_user
+from spoofspan.base.progress import progress
 from spoofspan.base.times import Float64, Int64, duration_ns
+from spoofspan.data.front_door import check_scores
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import BONA_FIDE, SPOOF, References, durations_of
 from spoofspan.data.rules import Rules
 from spoofspan.data.scores import Scores, score_times
-from spoofspan.data.sides import check_scores
-from spoofspan.mass.score_mass import ROWS_PER_BLOCK
-from spoofspan.mass.score_rules import prepare_scores
-from spoofspan.mass.score_runs import ScoreRuns
+from spoofspan.mass.score_runs import ROWS_PER_BLOCK, ScoreRuns, prepare_scores
 from spoofspan.measures.events.spoof_ranges import Ranges, ranges_without, united
 from spoofspan.measures.operating_point import Threshold, check_threshold
 
@@ -52,7 +50,7 @@ LONG_RANGE = 10.0
 
 @dataclass(frozen=True)
 class ProposalOptions:
-    """How proposals are made of scores, besides the threshold; times in seconds."""
+    """Options for making proposals from scores, besides the threshold; times in seconds."""
 
     smoothing: int | None = None
     min_duration: float = 0.0
@@ -69,11 +67,10 @@ class ProposalOptions:
             if duration_ns(seconds, name) < 0:
                 raise UsageError(f"{name}={seconds!r}: must be 0 or more seconds")
             if LONG_RANGE <= seconds < math.inf:
-                warnings.warn(
+                warn_user(
                     f"{name}={seconds!r} is in seconds, and longer than most spoofs; {seconds:g} ms is "
                     f"{seconds / 1000:g}",
                     SpoofspanWarning,
-                    stacklevel=4,
                 )
 
     @property
@@ -319,25 +316,26 @@ def called_ranges(
     [(0.0, 0.02, 'bonafide'), (0.02, 0.06, 'spoof'), (0.06, 0.08, 'bonafide')]
 
     """
-    runs, found = _proposed(scores, threshold, ProposalOptions(smoothing, min_duration, merge_gap), durations)
-    scored = _scored(runs, len(scores))
-    counts: list[int] = []
-    rows: list[tuple[int, int, int]] = []
-    for i in range(len(scores)):
-        here, spoof = (slice(int(offsets[i]), int(offsets[i + 1])) for offsets in (scored.offsets, found.offsets))
-        spoofed = list(zip(found.starts[spoof].tolist(), found.ends[spoof].tolist(), strict=True))
-        time = zip(scored.starts[here].tolist(), scored.ends[here].tolist(), strict=True)
-        called = [(start, end, SPOOF) for start, end in spoofed]
-        called += [(start, end, BONA_FIDE) for start, end in ranges_without(time, spoofed)]
-        rows += sorted(called)
-        counts.append(len(called))
-    columns = np.array(rows, np.int64).reshape(-1, 3)
-    offsets = offsets_of(counts)
-    last = np.zeros(len(scores), np.int64)
-    some = np.flatnonzero(counts)
-    last[some] = columns[offsets[some + 1] - 1, 1]
-    starts, ends, labels = columns.T
-    return References.from_columns(scores.utterances, last, offsets, starts, ends, labels=labels.astype(np.int8))
+    with progress("finding ranges"):
+        runs, found = _proposed(scores, threshold, ProposalOptions(smoothing, min_duration, merge_gap), durations)
+        scored = _scored(runs, len(scores))
+        counts: list[int] = []
+        rows: list[tuple[int, int, int]] = []
+        for i in range(len(scores)):
+            here, spoof = (slice(int(offsets[i]), int(offsets[i + 1])) for offsets in (scored.offsets, found.offsets))
+            spoofed = list(zip(found.starts[spoof].tolist(), found.ends[spoof].tolist(), strict=True))
+            time = zip(scored.starts[here].tolist(), scored.ends[here].tolist(), strict=True)
+            called = [(start, end, SPOOF) for start, end in spoofed]
+            called += [(start, end, BONA_FIDE) for start, end in ranges_without(time, spoofed)]
+            rows += sorted(called)
+            counts.append(len(called))
+        columns = np.array(rows, np.int64).reshape(-1, 3)
+        offsets = offsets_of(counts)
+        last = np.zeros(len(scores), np.int64)
+        some = np.flatnonzero(counts)
+        last[some] = columns[offsets[some + 1] - 1, 1]
+        starts, ends, labels = columns.T
+        return References.from_columns(scores.utterances, last, offsets, starts, ends, labels=labels.astype(np.int8))
 
 
 def _scored(runs: ScoreRuns, utterances: int) -> Ranges:

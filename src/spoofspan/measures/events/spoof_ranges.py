@@ -38,18 +38,24 @@ def spoof_ranges(references: References, *, unite: bool) -> Ranges:
 
     What the source rounded apart (by no more than ``snap``, with nothing between) touches.
     """
+    return events_and_heads(references)[0] if unite else _listed(references)[0]
+
+
+def events_and_heads(references: References) -> tuple[Ranges, Int64]:
+    """Return the united spoof ranges, and the first listed spoof range of each."""
+    listed, rows = _listed(references)
+    return united(listed, np.where(np.diff(rows) == 1, references.snap, 0))
+
+
+def _listed(references: References) -> tuple[Ranges, Int64]:
     spoof = references.labels == SPOOF
     rows = np.flatnonzero(spoof)
     before = np.concatenate(([0], np.cumsum(spoof)))
-    listed = Ranges(before[references.offsets], references.starts[rows], references.ends[rows])
-    if not unite:
-        return listed
-    neighbours = np.diff(rows) == 1
-    return united(listed, np.where(neighbours, references.snap, 0))[0]
+    return Ranges(before[references.offsets], references.starts[rows], references.ends[rows]), rows
 
 
 def snap_matters(references: References, extents: Int64 | None) -> bool:
-    """Whether ``snap`` unites events, or takes edges inside an utterance to its ends."""
+    """True if ``snap`` unites events, or takes edges inside an utterance to its ends."""
     snapped = spoof_ranges(references, unite=True)
     if snapped.starts.size != spoof_ranges(replace(references, snap=0), unite=True).starts.size:
         return True

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from spoofspan.base.times import Float64
-from spoofspan.measures.events.average_precision import area_of_steps, exact_ious, refuse_nothing, steps_of
+from spoofspan.measures.events.matching import area_of_steps, exact_ious, refuse_nothing, steps_of
 from spoofspan.measures.measure import Measure
 
 
@@ -26,10 +26,11 @@ class EventValue:
     parts: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     beyond: float | None = None  # the best threshold of all, in spoof polarity: what lies beyond it is proposed
+    cautions: tuple[str, ...] = ()  # reasons to look twice at an interval around it
 
 
 class Tally(Protocol):
-    """What a measure counts."""
+    """Counts of a measure."""
 
     def __add__(self, other: Any) -> Tally:
         """What is counted of both."""
@@ -118,7 +119,7 @@ def mean_of_aps(measure: Measure, values: list[float]) -> EventValue:
 
 @dataclass(frozen=True)
 class EventTally:
-    """What a measure counts of a corpus or of a shard of one, how many events there are, and how many proposals."""
+    """Counts of a measure of a corpus or of a shard of one, how many events there are, and how many proposals."""
 
     events: int
     proposals: int
