@@ -7,11 +7,11 @@ so, and still has its share of the error.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from operator import or_
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -25,6 +25,7 @@ from spoofspan.base.errors import (
 )
 from spoofspan.base.tabular import Tabular
 from spoofspan.base.times import Int64
+from spoofspan.data.front_door import opens_inputs
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.corpus import Corpus, CorpusInMemory, LayLater, PlannedMass, ReadColumn, Shard
@@ -32,13 +33,15 @@ from spoofspan.evaluation.crossed import check_column, quietly
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationArguments, EvaluationOptions, Plan
 from spoofspan.evaluation.selections import (
+    NAMED_ALREADY,
     ChosenUtterances,
     Selection,
     SpoofCut,
     SpoofedRanges,
-    kinds_in,
-    ranges_by_kind,
+    ranges_by_attack,
     ranges_by_length,
+    ranges_by_share,
+    ranges_by_value,
 )
 from spoofspan.mass.ranges import Lay
 from spoofspan.measures.eer import equal_error_rate
@@ -52,11 +55,12 @@ if TYPE_CHECKING:
 
     from spoofspan.uncertainty.comparison import Difference
     from spoofspan.uncertainty.measured_system import Measured
+    from spoofspan.uncertainty.random_units import UnitSpread
 
 LENGTHS = (0.1, 0.2, 0.4, 0.8, 1.6)  # seconds
 DISTANCES = (0.02, 0.04, 0.08, 0.16)  # seconds
 # The breakdowns that need no column of metadata.
-BREAKDOWNS = ("kind", "length", "boundary")
+BREAKDOWNS = ("attack", "length", "share", "boundary")
 
 
 class BreakdownArguments(EvaluationArguments, total=False):
@@ -77,6 +81,11 @@ class Group:
     share_of_error: float  # NaN where there is no error at all
     measurement: Measurement | None
     reason: str = ""  # why there is no value
+
+    @property
+    def value(self) -> float:
+        """The group's own value, as of a cell of a crossed table; NaN where it has none."""
+        return math.nan if self.measurement is None else self.measurement.value
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
@@ -99,7 +108,8 @@ class Breakdown(Tabular):
     threshold: float
     groups: tuple[Group, ...]
     about: str = ""
-    differences: tuple[Difference, ...] = ()  # of every two groups with a value, if intervals were asked for
+    differences: tuple[Difference, ...] = ()  # of every pair of groups with a value, if intervals were asked for
+    over_attacks: UnitSpread | None = None  # the groups as a sample of attacks, if they are attacks
 
     def __getitem__(self, name: str) -> Group:
         for group in self.groups:
@@ -127,10 +137,13 @@ class Breakdown(Tabular):
             "measure": self.measure,
             "threshold": self.threshold,
             "groups": [group.to_dict() for group in self.groups],
+            "about": self.about,
             "differences": [one.to_dict() for one in self.differences],
+            "over_attacks": None if self.over_attacks is None else self.over_attacks.to_dict(),
         }
 
 
+@opens_inputs
 def by_column(
     references: References,
     scores: Scores,
@@ -141,16 +154,30 @@ def by_column(
     **arguments: Unpack[BreakdownArguments],
 ) -> Breakdown:
     """Break down by a value that every utterance has (speaker, codec, language): utterance -> value."""
+    if name == "attack":
+        raise UsageError("attacks are measured by groups.by_attack(references, scores, column=...)")
     return _in_memory(references, scores, **arguments).by_column(column, name, differences=differences)
 
 
-def by_kind(
-    references: References, scores: Scores, *, differences: bool = True, **arguments: Unpack[BreakdownArguments]
+@opens_inputs
+def by_attack(
+    references: References,
+    scores: Scores,
+    *,
+    column: Mapping[str, str] | None = None,
+    differences: bool = True,
+    **arguments: Unpack[BreakdownArguments],
 ) -> Breakdown:
-    """Break down by the kind of the spoofed ranges: each attack against all bona fide time."""
-    return _in_memory(references, scores, **arguments).by_kind(differences=differences)
+    """Break down by the attack of the spoofed ranges: each attack against all bona fide time.
+
+    The references name the attacks, or else a ``column`` does: utterance -> attack.
+    """
+    if column is not None and references.attacks is not None:
+        raise UsageError(NAMED_ALREADY)
+    return _in_memory(references, scores, **arguments).by_attack(column, differences=differences)
 
 
+@opens_inputs
 def by_length(
     references: References,
     scores: Scores,
@@ -163,6 +190,7 @@ def by_length(
     return _in_memory(references, scores, **arguments).by_length(edges, differences=differences)
 
 
+@opens_inputs
 def by_boundary(
     references: References,
     scores: Scores,
@@ -214,22 +242,30 @@ class MeasuredCorpus:
         return count_again(self.planned.mass, self.point)
 
     @cached_property
+    def attack_names(self) -> frozenset[str]:
+        """The attacks that the references name."""
+        return self.corpus.attack_names()
+
+    @cached_property
     def errors(self) -> UtteranceErrors:
         """The errors of each utterance at the threshold of all groups."""
         return cast("Any", self.planned.errors_at)(self.point)  # type: ignore[no-any-return]
 
     def break_down(self, by: str, read_column: ReadColumn, *, differences: bool = True) -> Breakdown:
-        """The groups by kind, length, boundary or a column, which is read if it is needed."""
-        if by == "kind":
-            return self.by_kind(differences=differences)
+        """The groups by attack, length, share, boundary or a column, which is read if it is needed."""
+        if by == "attack":
+            return self.by_attack(None if self.attack_names else read_column(by), differences=differences)
         if by == "length":
             return self.by_length(differences=differences)
+        if by == "share":
+            return self._by_ranges("share", ranges_by_share(), differences)
         if by == "boundary":
             return self.by_boundary()
         return self.by_column(read_column(by), by, differences=differences)
 
     def by_column(self, column: Mapping[str, str], name: str = "column", *, differences: bool = True) -> Breakdown:
         """The groups of utterances with the same value."""
+        self._vary_within(name)
         utterances = self.errors.utterances
         check_column(name, column, utterances)
         rows: dict[str, list[int]] = {}
@@ -244,20 +280,23 @@ class MeasuredCorpus:
             times = int(self.errors.bona_fide[chosen].sum()), int(self.errors.spoof[chosen].sum())
             found = self._try_on(value, lay)
             groups.append(_group(value, len(chosen), times, (int(errors[chosen].sum()), int(errors.sum())), found))
-        about = "; ".join(strangers(f"a {name}", column, utterances))
+        whose = f"each {name} is measured on its own utterances, with the bona fide time inside them only"
+        about = "; ".join((whose, *strangers(f"a {name}", column, utterances)))
         return self._breakdown(name, groups, about, differences)
 
-    def by_kind(self, *, differences: bool = True) -> Breakdown:
-        """The kinds of the spoofed ranges."""
-        kinds: frozenset[str] = self.corpus.merged(_kinds, or_, "kinds")
-        return self._by_ranges("kind", ranges_by_kind(kinds), differences)
+    def by_attack(self, column: Mapping[str, str] | None = None, *, differences: bool = True) -> Breakdown:
+        """The spoofed ranges of each attack, as the references name it, or a column with that of every utterance."""
+        if column is None:
+            return self._by_ranges("attack", ranges_by_attack(self.attack_names), differences)
+        check_column("attack", column, self.errors.utterances)
+        return self._by_ranges("attack", ranges_by_value(column), differences)
 
     def by_length(self, edges: Sequence[float] = LENGTHS, *, differences: bool = True) -> Breakdown:
         """The spoofed ranges by their length."""
         return self._by_ranges("length", ranges_by_length(edges), differences)
 
     def by_boundary(self, distances: Sequence[float] = DISTANCES) -> Breakdown:
-        """How much of the error lies near true boundaries."""
+        """Share of the error near true boundaries."""
         groups = []
         for distance in distances:
             options = replace(self.options, rules={**self.options.rules, "collar": distance})
@@ -273,6 +312,7 @@ class MeasuredCorpus:
 
     def _by_ranges(self, by: str, chosen: Mapping[str, SpoofedRanges], differences: bool) -> Breakdown:
         """Measure some spoofed ranges at a time, against all bona fide time."""
+        self._vary_within(by)
         work = partial(_range_totals, self.plan, list(chosen.values()), self.point, self.corpus.lay_sides)
         totals = self.corpus.merged(work, np.add, "groups").tolist()
         there = {name: row for name, row in zip(chosen, totals, strict=True) if row[0]}
@@ -282,8 +322,13 @@ class MeasuredCorpus:
             found = self._try_on(name, lay)
             error = 0 if found[0] is None else missed, self.totals.false_negative
             groups.append(_group(name, utterances, (self.totals.bona_fide, spoof), error, found))
-        about = "errors: missed spoof only, since a false alarm lies in no spoofed range"
+        whose = f"each {by} is measured against all bona fide time"
+        about = f"{whose}; errors here are misses only: false alarms lie in no spoofed range"
         return self._breakdown(by, groups, about, differences)
+
+    def _vary_within(self, by: str) -> None:
+        """Judge groups by what varies within them: each attack by speakers, not by new attacks."""
+        self.resampling = self.options.resampling and self.options.resampling.within([by])
 
     def _lay(self, selections: Sequence[Selection]) -> Sequence[LayLater]:
         return self.corpus.lay([replace(self.plan, selection=one) for one in selections], signed=False)
@@ -311,12 +356,15 @@ class MeasuredCorpus:
             return replace(found, notes=(*found.notes, f"no interval: {reason_of(error)}"))
 
     def _breakdown(self, by: str, groups: Sequence[Group], about: str, differences: bool) -> Breakdown:
-        tested: tuple[Difference, ...] = ()
-        if differences and self.resampling is not None:
-            from spoofspan.uncertainty.group_differences import group_differences
+        whole = by, str(self.plan.measure), self.point.threshold, tuple(groups), about
+        how = self.resampling
+        if not differences or how is None or how.draws or len(self.parts) < 2:
+            return Breakdown(*whole)
+        from spoofspan.uncertainty.group_differences import MeasuredGroups
 
-            tested = group_differences(self.parts, self.planned.mass.utterances, self.resampling)
-        return Breakdown(by, str(self.plan.measure), self.point.threshold, tuple(groups), about, tested)
+        found = MeasuredGroups.of(self.parts, self.planned.mass.utterances, how)
+        sample = found.as_sample("attack") if by == "attack" and "attack" not in how.factors else None
+        return Breakdown(*whole, found.differences(), sample)
 
 
 def check_measure_of_ranges(measure: str) -> Measure:
@@ -324,14 +372,10 @@ def check_measure_of_ranges(measure: str) -> Measure:
     parsed = Measure.parse(measure)
     if parsed.basis != "range":
         raise UsageError(
-            f"{measure}: a breakdown by kind, length or boundary is in seconds, so its measure is one of ranges; "
+            f"{measure}: a breakdown by attack, length or boundary is in seconds, so its measure is one of ranges; "
             "take range-eer first, or group whole utterances by a column of metadata (--by attack --metadata FILE)"
         )
     return parsed
-
-
-def _kinds(shard: Shard) -> frozenset[str]:
-    return frozenset() if shard[0] is None else kinds_in(shard[0])
 
 
 def _range_totals(plan: Plan, selections: Sequence[SpoofedRanges], at: OperatingPoint, lay: Lay, shard: Shard) -> Int64:
@@ -344,12 +388,8 @@ def _range_totals(plan: Plan, selections: Sequence[SpoofedRanges], at: Operating
         with suppress(NothingToMeasureError):
             laid = plan.laid(references, scores, lay)
             cut = SpoofCut.of(references, laid)
-            own = (cut.group(one, references, laid).pieces[1] for one in selections)
-            shared, *amounts = [
-                count_again(laid.mass_of(replace(cut.part, pieces=(piece,))), at).false_negative
-                for piece in (cut.shared, *own)
-            ]
-            missed = [shared + amount for amount in amounts]
+            groups = (cut.group(one, references, laid) for one in selections)
+            missed = [count_again(group.mass()[0], at).false_negative for group in groups]
     rows = [(*one.extent(references), amount) for one, amount in zip(selections, missed, strict=True)]
     return np.array(rows, np.int64).reshape(-1, 3)
 

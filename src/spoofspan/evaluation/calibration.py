@@ -15,6 +15,7 @@ import numpy as np
 from spoofspan.base.columns import Flags, order_by_id, utterance_of_rows
 from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_name, refuse
 from spoofspan.base.numbers import shortest_text
+from spoofspan.base.progress import progress
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.calibration import (
     AffineMap,
@@ -26,21 +27,19 @@ from spoofspan.data.calibration import (
     Unit,
     utterance_columns,
 )
+from spoofspan.data.front_door import RulesAndInputs, check_sides, check_systems, opens_inputs
 from spoofspan.data.references import References
-from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
-from spoofspan.data.sides import check_sides, check_systems
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.evaluation.signature import Inputs, Signature, references_hash, scores_hash, sign_hashes, used_hash
+from spoofspan.evaluation.plan import EvaluationOptions, HashedInputs
+from spoofspan.evaluation.signature import Signature, references_hash, scores_hash, sign_hashes, used_hash
 from spoofspan.evaluation.utterances import Truth, UtteranceCorpus, labels_of
 from spoofspan.mass.joint_scores import joint_scores
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.score_runs import mirrored
-from spoofspan.measures.calibration.logistic_regression import least_cost_map
-from spoofspan.measures.calibration.pav_map import pav_map
+from spoofspan.measures.calibration import least_cost_map, pav_map
 from spoofspan.measures.costs import ScoredAmounts, refuse_undecided
-from spoofspan.measures.crossing import sum_ties
+from spoofspan.measures.eer import sum_ties
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import totals
 
@@ -52,6 +51,7 @@ METHODS = ("affine", "pav")
 FOLDS = 10
 
 
+@opens_inputs
 def calibrate(
     references: Truth,
     scores: Scores | UtteranceScores,
@@ -61,7 +61,7 @@ def calibrate(
     ridge: float = 0.0,
     name: str = "scores",
     convention: str = "default",
-    **rules: Unpack[RuleArguments],
+    **rules: Unpack[RulesAndInputs],
 ) -> Calibration:
     """Learn to turn the scores of a system into log-likelihood ratios.
 
@@ -106,6 +106,7 @@ def calibrate(
     return LearningSet.of(references, {name: scores}, convention, rules).learn(method, prior, ridge)
 
 
+@opens_inputs
 def fuse(
     references: Truth,
     systems: Mapping[str, Scores] | Mapping[str, UtteranceScores],
@@ -114,7 +115,7 @@ def fuse(
     prior: float = 0.5,
     ridge: float = 0.0,
     convention: str = "default",
-    **rules: Unpack[RuleArguments],
+    **rules: Unpack[RulesAndInputs],
 ) -> Calibration:
     """Learn to turn the scores of several systems into one log-likelihood ratio, by logistic regression.
 
@@ -187,7 +188,7 @@ class LearningSet:
 
         def sign(method: str, parameters: str) -> Signature:
             hashes = references_hash(references), used_hash(mass.utterances)
-            rules = plan.signed_rules(Inputs(references, joint.rows), mass.utterances)
+            rules = plan.signed_rules(HashedInputs(references, joint.rows), mass.utterances)
             return sign_hashes(method, parameters, rules, hashes, {"scores": ",".join(map(scores_hash, given))})
 
         return cls(names, ordered, joint.rows, _mirrored(joint.columns, given), *_amounts(mass, joint.rows), sign)
@@ -217,7 +218,7 @@ class LearningSet:
 
     @property
     def unit(self) -> Unit:
-        """What is weighed."""
+        """Unit that is weighed."""
         return "time" if isinstance(self.rows, Scores) else "utterances"
 
     @property
@@ -227,7 +228,8 @@ class LearningSet:
 
     def learn(self, method: Method, prior: float, ridge: float) -> Calibration:
         """Learn on everything."""
-        learned = self._map(method, prior, ridge, np.ones(len(self.rows), bool))
+        with progress("learning the map"):
+            learned = self._map(method, prior, ridge, np.ones(len(self.rows), bool))
         made = Calibration(learned, self.names, tuple(one.higher for one in self.systems), self.unit, prior, ridge)
         parameters = (
             "prior:none" if made.method == "pav" else f"prior:{shortest_text(prior)},ridge:{shortest_text(ridge)}"

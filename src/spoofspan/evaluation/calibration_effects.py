@@ -1,4 +1,4 @@
-"""What a calibration is worth: costs of scores taken as log-likelihood ratios, before, after, and cross-validated."""
+"""Value of a calibration: costs of scores taken as log-likelihood ratios, before, after, and cross-validated."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MEASURED = ("eer", "cllr", "min-cllr", "act-dcf", "min-dcf")
 
 @dataclass(frozen=True)
 class CalibrationEffect:
-    """How good scores are, taken as log-likelihood ratios: of these the EER and the least costs need no calibration."""
+    """Costs of scores taken as log-likelihood ratios: of these the EER and the least costs need no calibration."""
 
     name: str
     eer: float

@@ -1,11 +1,10 @@
-"""Reasons to look twice at a number that the data allow: rules that decide much of the time, a threshold beside it all.
+"""Cautions about a valid number: rules that affect most of the data, a threshold outside the score range.
 
 They warn, and stand among the ``warnings`` of the measurement, in every output.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from fractions import Fraction
@@ -13,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError
+from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, warn_user
 from spoofspan.base.times import SECOND
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Regions, Rules, Touched
@@ -29,10 +28,10 @@ MUCH = Fraction(5, 100)
 HARDLY_ANY = Fraction(1, 100)
 # What each rule decides, in words, and where to look first.
 WATCHED = {
-    "uncovered": "time without a score: check the hop, the durations and the scores",
-    "overlong": "scores after the end: check the hop and the durations",
-    "extent": "ranges and durations that do not end together: check the durations",
-    "gaps": "time without a label in references that list both classes: check the durations and the references",
+    "uncovered": "(time without a score); check the hop, the durations and the scores",
+    "overlong": "(scores after the end); check the hop and the durations",
+    "extent": "(labels and durations with different ends); check the durations",
+    "gaps": "(time without a label, although the references list both classes); check the durations and the references",
 }
 
 
@@ -47,7 +46,7 @@ def with_cautions(found: Measurement, plan: Plan, mass: ScoreMass, *, both_class
     if plan.measure.at_threshold and plan.threshold is not None and found.has_threshold:
         cautions += beside_the_scores(found.point, partial(point_at, mass))
     for caution in cautions:
-        warnings.warn(f"{found.measure}: {caution}", SpoofspanWarning, stacklevel=5)
+        warn_user(f"{found.measure}: {caution}", SpoofspanWarning)
     return replace(found, warnings=(*found.warnings, *cautions)) if cautions else found
 
 
@@ -59,7 +58,7 @@ def decided_by_rules(
     >>> point = OperatingPoint(0.5, "bonafide", 0, 0, bona_fide=6 * 10**9, spoof=4 * 10**9)
     >>> held = Touched("uncovered", "hold", 3 * 10**9, 2)
     >>> decided_by_rules([held], Rules(uncovered="hold"), point, None, both_classes=True)
-    ("uncovered='hold' decides 30.0 % of the time, time without a score: check the hop, the durations and the scores",)
+    ("uncovered='hold' decides 30.0 % of the time (time without a score); check the hop, the durations and the scores",)
     """
     unit = {"ns": 1.0, "points": (resolution or 0.0) * 1e9}.get(point.unit, 0.0)  # utterances say nothing about time
     entries = tuple(touched)
@@ -75,7 +74,7 @@ def decided_by_rules(
         past_the_end = entry.ns if entry.rule in ("overlong", "extent") else 0
         share = min(entry.ns / (whole + ignored + past_the_end), 1.0)
         if share > MUCH:
-            found.append(f"{entry.rule}={entry.value!r} decides {100 * share:.1f} % of the time, {WATCHED[entry.rule]}")
+            found.append(f"{entry.rule}={entry.value!r} decides {100 * share:.1f} % of the time {WATCHED[entry.rule]}")
     return tuple(found)
 
 

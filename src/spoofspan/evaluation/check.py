@@ -10,14 +10,14 @@ import numpy as np
 
 from spoofspan.base.errors import SpoofspanError
 from spoofspan.base.times import exact_sum, milliseconds
+from spoofspan.data.front_door import check_references
 from spoofspan.data.references import LABELS, References
 from spoofspan.data.rules import RuleArguments, Rules, Touched, rules_for
 from spoofspan.data.scores import Scores
-from spoofspan.data.sides import check_references
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.utterances import Truth, UtteranceCorpus, labels_of
-from spoofspan.mass.label_rules import label_references
+from spoofspan.mass.labelling import label_references
 from spoofspan.mass.ranges import Overlay
 from spoofspan.measures.measure import Measure
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Check:
-    """What was found: facts to read, time that rules would decide, and problems under the rules asked for."""
+    """Findings: facts to read, time that rules would decide, and problems under the rules asked for."""
 
     facts: dict[str, str]
     touched: tuple[Touched, ...]
@@ -37,7 +37,7 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Whether measuring would go through."""
+        """True if measuring would go through."""
         return not self.problems
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,29 +11,37 @@ shards. :func:`corpus_of` makes a corpus of any truth and any scores in memory.
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from operator import or_
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from spoofspan.base.columns import positions
-from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, strangers
+from spoofspan.base.errors import (
+    NothingToMeasureError,
+    SpoofspanWarning,
+    UndefinedMeasureError,
+    UsageError,
+    nearest_name,
+    strangers,
+    warn_user,
+)
 from spoofspan.base.progress import progress, track
 from spoofspan.base.tabular import Tabular
 from spoofspan.base.times import Int64
 from spoofspan.base.version import __version__
+from spoofspan.data.front_door import check_scores, check_sides, check_utterance_scores
 from spoofspan.data.references import Labels, References
 from spoofspan.data.rules import CONVENTIONS, RULES_VERSION, Touched
 from spoofspan.data.scores import Higher, Scores
-from spoofspan.data.sides import check_scores, check_sides, check_utterance_scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.cautions import refuse_strange_regions, with_cautions
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, Undefined, no_point
-from spoofspan.evaluation.signature import Inputs, Signature
+from spoofspan.evaluation.plan import EvaluationOptions, HashedInputs, OnUndefined, Plan, Undefined, no_point
+from spoofspan.evaluation.signature import Signature
 from spoofspan.mass.ranges import LatestOverlay, Lay, Overlay
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT, USUAL_OF_EVENTS
@@ -48,6 +56,7 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.events import EventEvaluation
     from spoofspan.evaluation.measurement import EventMeasurement
     from spoofspan.evaluation.utterances import Truth, UtteranceCorpus
+    from spoofspan.evaluation.words import Words
     from spoofspan.measures.per_utterance import UtteranceErrors
     from spoofspan.uncertainty.clusters import Resampling
     from spoofspan.uncertainty.measured_system import Measured
@@ -96,13 +105,35 @@ class Evaluation(Tabular):
     measurements: Mapping[str, Measurement]
 
     def __getitem__(self, measure: str) -> Measurement:
-        return self.measurements[str(Measure.parse(measure))]
+        name = str(Measure.parse({flat_name(one): one for one in self.measurements}.get(measure, measure)))
+        if name not in self.measurements:
+            raise UsageError(f"{name} was not measured: {nearest_name(name, self.measurements)}")
+        return self.measurements[name]
+
+    def _meant(self, name: str) -> str | None:
+        return next((f"evaluation[{one!r}]" for one in self.measurements if flat_name(one) == name), None)
 
     def __len__(self) -> int:
         return len(self.measurements)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.measurements)
+
+    def get(self, measure: str, default: Measurement | None = None) -> Measurement | None:
+        """The measurement of a measure, or a default."""
+        return self.measurements.get(measure, default)
+
+    def keys(self) -> Iterable[str]:
+        """The measures, so that ``dict(evaluation)`` has the measurements."""
+        return self.measurements.keys()
+
+    def values(self) -> Iterable[Measurement]:
+        """The measurements."""
+        return self.measurements.values()
+
+    def items(self) -> Iterable[tuple[str, Measurement]]:
+        """Each measure with its measurement."""
+        return self.measurements.items()
 
     def __repr__(self) -> str:
         return f"Evaluation({', '.join(f'{m.measure} {m.value_text}' for m in self.measurements.values())})"
@@ -196,7 +227,7 @@ class PlannedMass:
             found, cautions = Value(float("nan")), (str(error),)
         cautions = cautions or plan.measure.kind.cautions(plan, found)
         for caution in cautions:
-            warnings.warn(f"{plan.measure}: {caution}", SpoofspanWarning, stacklevel=5)
+            warn_user(f"{plan.measure}: {caution}", SpoofspanWarning)
         return Measurement(
             measure=str(plan.measure),
             value=float(found.value),
@@ -228,7 +259,7 @@ class PlannedMass:
         return replace(found, interval=interval, notes=(*found.notes, *notes))
 
     def system(self, found: Value) -> Measured:
-        """What was measured, ready to be measured again under any weights of its clusters."""
+        """Measured system, ready to be measured again under any weights of its clusters."""
         from spoofspan.uncertainty.measured_system import MeasuredSystem
 
         return MeasuredSystem(self.plan, self.mass, float(found.value), self.signer, found.point)
@@ -260,11 +291,11 @@ class Corpus(ABC):
     @property
     @abstractmethod
     def higher(self) -> Higher:
-        """What high scores mean."""
+        """Meaning of high scores."""
 
     @abstractmethod
     def default_measures(self, convention: str) -> list[str]:
-        """What is measured if nothing is asked for."""
+        """Measures used if none is named."""
 
     @abstractmethod
     def plan(self, measure: Measure, options: EvaluationOptions) -> Plan:
@@ -275,7 +306,7 @@ class Corpus(ABC):
         """For each plan, what makes its mass; all of them share what work they can."""
 
     def events(self, measures: Sequence[Measure], options: EvaluationOptions) -> Events:
-        """What takes event measures, which share their proposals and their matching."""
+        """Evaluator of event measures, which share their proposals and their matching."""
         raise UsageError(f"{measures[0]} {NEEDS_TIME}")
 
     def classes(self) -> Mapping[str, int]:
@@ -287,14 +318,38 @@ class Corpus(ABC):
         raise UsageError("only a corpus in memory is cut into corpora; read it whole")
 
     def merged(self, work: Callable[[Shard], T], merge: Callable[[T, T], T], what: str) -> T:
-        """What came of all shards, merged in any order and grouping."""
+        """Results of all shards, merged in any order and grouping."""
         raise UsageError(f"{what} {NEEDS_TIME}")
+
+    def attack_names(self) -> frozenset[str]:
+        """The attacks that the references name, and ``(no attack)`` if some spoofed ranges have none."""
+        found: frozenset[str] = self.merged(_attacks_of_shard, or_, "attacks")
+        return found
+
+    def knows_groups(self, by: str) -> bool:
+        """True if the references themselves tell the groups: of attacks, where they name these, or in time."""
+        from spoofspan.evaluation.breakdown import BREAKDOWNS
+
+        return by in BREAKDOWNS and (by != "attack" or bool(self.attack_names()))
+
+    def errors(self, plan: Plan, at: OperatingPoint, own_rule: str | None = None) -> UtteranceErrors:
+        """The errors of each utterance at an operating point, under the rules of a plan, with own EERs by a rule."""
+        work = partial(_errors_of_shard, plan, at, own_rule, self.lay_sides)
+        found: UtteranceErrors | str = self.merged(work, _joined_errors, "errors by utterance")
+        if isinstance(found, str):
+            raise NothingToMeasureError(found, ())
+        return found
 
     def errors_by_utterance(
         self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
     ) -> UtteranceErrors:
         """The errors of each utterance at an operating point, with each one's own range EER if asked for."""
-        raise UsageError(f"--per-utterance {NEEDS_TIME}")
+        plan = self.plan(Measure("range-eer" if own_eer else "range-hter"), replace(options, threshold=None))
+        if not own_eer:
+            return self.errors(plan, at)
+        from spoofspan.measures.per_utterance import check_own_rule
+
+        return self.errors(plan, at, check_own_rule(plan.eer_rule))
 
     def measure(self, measure: Measure, options: EvaluationOptions, undefined: Undefined = "raise") -> Measurement:
         """Take one measure, which is not of events."""
@@ -329,24 +384,43 @@ class Corpus(ABC):
         return planned.system(planned.value())
 
     def break_down(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> Breakdown:
-        """The groups of the corpus by kind, length, boundary or a column, which is read if it is needed."""
+        """The groups of the corpus by attack, length, boundary or a column, which is read if it is needed."""
         from spoofspan.evaluation.breakdown import MeasuredCorpus
 
-        return MeasuredCorpus(self, measure, options).break_down(by, read_column)
+        with progress("measuring groups"):
+            return MeasuredCorpus(self, measure, options).break_down(by, read_column)
 
     def cross(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> CrossedBreakdown:
         """A measure by one or two columns of metadata, with a comma between them."""
         from spoofspan.evaluation.crossed import columns_of, crossed
 
         wanted = Measure.parse(measure)
+        columns = columns_of(by, lambda name: self.shares() if name == "share" else read_column(name))
         if wanted.basis == EVENT:
-            return self.cross_events(wanted, columns_of(by, read_column), options)
+            return self.cross_events(wanted, columns, options)
         (lay,) = self.lay([self.plan(wanted, options)], signed=False)
-        return crossed(lay(), columns_of(by, read_column), options.resampling)
+        with progress("measuring groups"):
+            return crossed(lay(), columns, options.resampling)
+
+    def shares(self) -> Mapping[str, str]:
+        """The share of each utterance that is spoofed, as a column."""
+        raise UsageError("by share: it is known of references in memory; read the corpus whole")
 
     def cross_events(self, measure: Measure, columns: Columns, options: EvaluationOptions) -> CrossedBreakdown:
         """An event measure by one or two columns of metadata; proposals of scores are those of the whole corpus."""
         raise UsageError(f"{measure} {NEEDS_TIME}")
+
+    def group_events(
+        self, by: str, measure: str, options: EvaluationOptions, words: Words | None = None
+    ) -> CrossedBreakdown:
+        """A measure of matched events by attack or length, or by their distance from the edges of words."""
+        from spoofspan.evaluation.event_groups import group_events
+        from spoofspan.evaluation.events import EventEvaluation
+
+        events = self.events([wanted := Measure.parse(measure)], options)
+        if not isinstance(events, EventEvaluation):
+            raise UsageError(f"by={by!r}: events of shards are not grouped; read the corpus whole (--no-stream)")
+        return group_events(events, wanted, by, words)
 
     def evaluate(
         self, measures: Sequence[str | Measure], options: EvaluationOptions, on_undefined: OnUndefined | None = None
@@ -392,18 +466,20 @@ class Corpus(ABC):
 
 
 def corpus_of(
-    truth: Truth,
-    system: Scores | Proposals | UtteranceScores,
+    truth: Truth | Corpus,
+    system: Scores | Proposals | UtteranceScores | None,
     *,
     utterance_scores: UtteranceScores | None = None,
     boundary_scores: Scores | None = None,
 ) -> Corpus:
     """The corpus in memory of truth and what a system said: scores in time, proposals, or scores of whole utterances.
 
-    Scores in time may have ``utterance_scores`` and ``boundary_scores`` besides.
+    Scores in time may have ``utterance_scores`` and ``boundary_scores`` besides. A corpus stays as it is.
     """
+    if isinstance(truth, Corpus):
+        return truth
     if not isinstance(system, UtteranceScores):
-        return CorpusInMemory(truth, system, utterance_scores, boundary_scores)  # type: ignore[arg-type] # is checked
+        return CorpusInMemory(cast("Any", truth), cast("Any", system), utterance_scores, boundary_scores)  # are checked
     if utterance_scores is not None or boundary_scores is not None:
         raise UsageError("scores of whole utterances stand alone; leave utterance_scores= and boundary_scores= out")
     from spoofspan.evaluation.utterances import UtteranceCorpus, labels_of
@@ -438,13 +514,19 @@ class CorpusInMemory(Corpus):
             return self.system
         raise UsageError("--by and --per-utterance need scores, and these are proposals; leave them out")
 
+    def attack_names(self) -> frozenset[str]:
+        """The attacks that the references name, whatever is measured on them."""
+        from spoofspan.evaluation.selections import attacks_in
+
+        return attacks_in(self.references)
+
     @property
     def higher(self) -> Higher:
-        """What high scores mean."""
+        """Meaning of high scores."""
         return self.scores.higher
 
     def default_measures(self, convention: str) -> list[str]:
-        """What is measured if nothing is asked for."""
+        """Measures used if none is named."""
         return default_measures(self.system, convention)
 
     def plan(self, measure: Measure, options: EvaluationOptions) -> Plan:
@@ -473,7 +555,7 @@ class CorpusInMemory(Corpus):
         if self._utterances is not None and plan.measure.basis == "utterance":
             return self._utterances.laid(plan)
         references, scores = self.references, self._scores_for(plan.measure)
-        inputs = self._inputs if scores is self.system else Inputs(references, scores)
+        inputs = self._inputs if scores is self.system else HashedInputs(references, scores)
         try:
             mass, touched = masses.of(plan, inputs)
         except UndefinedMeasureError:
@@ -496,9 +578,9 @@ class CorpusInMemory(Corpus):
         return LatestOverlay().of
 
     @cached_property
-    def _inputs(self) -> Inputs:
+    def _inputs(self) -> HashedInputs:
         """Both sides, with hashes that all measurements share."""
-        return Inputs(self.references, self.scores)
+        return HashedInputs(self.references, self.scores)
 
     @cached_property
     def _utterances(self) -> UtteranceCorpus | None:
@@ -509,7 +591,7 @@ class CorpusInMemory(Corpus):
         return UtteranceCorpus(self.references, self.utterance_scores)
 
     def events(self, measures: Sequence[Measure], options: EvaluationOptions) -> EventEvaluation:
-        """What takes event measures, which share their proposals and their matching."""
+        """Evaluator of event measures, which share their proposals and their matching."""
         from spoofspan.evaluation.events import EventEvaluation
         from spoofspan.measures.events.proposals_from_scores import ProposalOptions
 
@@ -531,6 +613,12 @@ class CorpusInMemory(Corpus):
         """The class of each utterance: spoof, if any of it is."""
         return self.references.classes()
 
+    def shares(self) -> Mapping[str, str]:
+        """The share of each utterance that is spoofed, as a column."""
+        from spoofspan.evaluation.selections import spoofed_shares
+
+        return spoofed_shares(self.references)
+
     def take(self, utterances: Sequence[str]) -> CorpusInMemory:
         """The corpus of some utterances, as far as it has them."""
         return replace(
@@ -542,30 +630,38 @@ class CorpusInMemory(Corpus):
         )
 
     def merged(self, work: Callable[[Shard], T], merge: Callable[[T, T], T], what: str) -> T:
-        """What came of the corpus, which is one shard."""
-        return work((self.references, self.scores))
+        """Results of the corpus, which is one shard."""
+        with progress(what):
+            return work((self.references, self.scores))
 
-    def errors_by_utterance(
-        self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
-    ) -> UtteranceErrors:
-        """The errors of each utterance at an operating point."""
-        from spoofspan.measures.per_utterance import errors_by_utterance
 
-        with progress("errors by utterance"):
-            return errors_by_utterance(
-                self.references,
-                self.scores,
-                at.threshold,
-                everything=at.everything,
-                own_eer=own_eer,
-                convention=options.convention,
-                eer_rule=options.eer_rule,
-                **options.rules,
-            )
+def _attacks_of_shard(shard: Shard) -> frozenset[str]:
+    from spoofspan.evaluation.selections import attacks_in
+
+    return frozenset() if shard[0] is None else attacks_in(shard[0])
+
+
+def _errors_of_shard(
+    plan: Plan, at: OperatingPoint, own_rule: str | None, lay: Lay, shard: Shard
+) -> UtteranceErrors | str:
+    """The errors of each utterance of a shard; or why there is none."""
+    references, scores = shard
+    if references is None or scores is None:
+        return "no utterance has any time to measure; check references and durations"
+    try:
+        return plan.errors(references, scores, lay, at, own_rule)
+    except NothingToMeasureError as error:
+        return str(error)
+
+
+def _joined_errors(one: UtteranceErrors | str, other: UtteranceErrors | str) -> UtteranceErrors | str:
+    if isinstance(one, str) or isinstance(other, str):
+        return other if isinstance(one, str) else one
+    return one.joined([one, other])
 
 
 def taken(side: T, utterances: Sequence[str]) -> T:
-    """What a side has of some utterances; labels by utterance are a side too, and None stays None."""
+    """Part of a side for some utterances; labels by utterance are a side too, and None stays None."""
     if side is None:
         return side
     if isinstance(side, Mapping):
@@ -617,7 +713,7 @@ class SharedMasses:
         self._key: object = None
         self._latest: tuple[ScoreMass, tuple[Touched, ...]] | None = None
 
-    def of(self, plan: Plan, inputs: Inputs) -> tuple[ScoreMass, tuple[Touched, ...]]:
+    def of(self, plan: Plan, inputs: HashedInputs) -> tuple[ScoreMass, tuple[Touched, ...]]:
         """The mass of a plan, and the amounts that its rules touched; only the latest mass is kept."""
         key = plan.kind, plan.measure.resolution, plan.measure.kind.of_boundaries, plan.rules, plan.selection
         if self._latest is None or self._key != key:

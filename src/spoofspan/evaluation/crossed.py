@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from spoofspan.uncertainty.measured_system import Measured
 
 POOLED = "pooled"
-NO_INTERVALS = "cells of events have no intervals"
+NO_INTERVALS = "cells of events have no intervals in shards; read the corpus whole"
 Columns = Mapping[str, Mapping[str, str]]  # by name: utterance -> value
 Place = Mapping[str, str]  # of a cell: its value of each column; a column that is pooled is left out
 CellOf = Callable[[Int64, Place], "CrossedCell"]  # of its utterances and its place
@@ -136,7 +136,7 @@ def crossed(whole: PlannedMass, columns: Columns, resampling: Resampling | None 
             if isinstance(asv, VerificationScores):
                 own = replace(cell, plan=replace(plan, asv_scores=verification_in(asv, columns, place, spoofs_only)))
             found = own.value()
-            interval = None if resampling is None else interval_in_cell(own.system(found), resampling)
+            interval = None if resampling is None else interval_in_cell(own.system(found), resampling.within(place))
             return float(found.value), interval
 
         return CrossedCell.of(value, sums.all_bona_fide, sums.all_spoof)
@@ -241,7 +241,7 @@ def crossed_cells(
                 cell_of(chosen, place) if chosen.size else CrossedCell(float("nan"), 0, 0, "there is nothing")
             )
     against = [one.name for one in (first, *rest) if one.against_all is not None]
-    whose = "each cell is of its own utterances alone, bona fide and spoof" if classes is None else ""
+    whose = "each cell is of its own utterances alone, bona fide and spoof"
     whose = f"each {' and '.join(against)} is measured against all bona fide" if against else whose
     about = "; ".join(filter(None, (whose, about)))
     return CrossedBreakdown(tuple(columns), *what, (POOLED, *first.names), shown, cells, about)
@@ -249,7 +249,7 @@ def crossed_cells(
 
 @dataclass(frozen=True, eq=False)
 class ColumnGroups:
-    """Which utterances have which value of a column."""
+    """Groups of utterances by the values of a column."""
 
     name: str
     names: tuple[str, ...]
@@ -287,6 +287,11 @@ def check_column(name: str, column: Mapping[str, str], utterances: Sequence[str]
     missing = [utt for utt in utterances if utt not in column]
     if missing:
         why = id_remedy(missing, column, their_name="metadata") or "give one for every utterance"
+        if column and len(missing) == len(utterances) and why.startswith("give"):
+            raise DataError(
+                f"{name}: the metadata name none of the utterances: they have {next(iter(column))!r}, the references "
+                f"{missing[0]!r}; correct the ids of the metadata"
+            )
         raise DataError(f"{name}: no value for {', '.join(map(repr, missing[:20]))}; {why}")
 
 

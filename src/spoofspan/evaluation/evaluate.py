@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -14,52 +13,68 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, reason_of
+from spoofspan.base.columns import host_array
+from spoofspan.base.errors import (
+    SpoofspanWarning,
+    UndefinedMeasureError,
+    UsageError,
+    nearest_name,
+    reason_of,
+    warn_user,
+)
 from spoofspan.base.numbers import shortest_text
-from spoofspan.base.times import SECOND, milliseconds
+from spoofspan.base.times import SECOND, milliseconds, refuse_milliseconds
+from spoofspan.data.front_door import (
+    RulesAndInputs,
+    check_references,
+    check_sides,
+    check_truth,
+    check_utterance_scores,
+    opens_inputs,
+)
 from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments, rules_for
-from spoofspan.data.scores import Scores
-from spoofspan.data.sides import check_references, check_sides, check_truth, check_utterance_scores
-from spoofspan.evaluation.corpus import CorpusInMemory, Evaluation, corpus_of
+from spoofspan.data.scores import Higher, Scores
+from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.evaluation.corpus import Corpus, Evaluation, corpus_of
 from spoofspan.evaluation.measurement import BisectionMeasurement, Measurement
 from spoofspan.evaluation.plan import (
     EvaluationArguments,
     EvaluationOptions,
+    HashedInputs,
     OnUndefined,
     Undefined,
     point_rules,
     resampling_at,
     verification_of,
 )
-from spoofspan.evaluation.signature import Inputs, Signature
-from spoofspan.mass.diagnosis import refuse_milliseconds
-from spoofspan.mass.grid import Grid
-from spoofspan.mass.label_rules import label_references
-from spoofspan.mass.point_labels import bona_fide_shares
+from spoofspan.evaluation.signature import Signature
+from spoofspan.mass.labelling import label_references
+from spoofspan.mass.point_labels import Grid, bona_fide_shares
 from spoofspan.mass.points import check_resolution, point_mass_with
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.bisection import Quantiles, RangeRates, bisect
+from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
-from spoofspan.measures.measure import Measure
-from spoofspan.measures.measure_settings import ScoresAre
+from spoofspan.measures.measure import Measure, ScoresAre
 from spoofspan.measures.operating_point import OperatingPoint, Threshold
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from spoofspan.data.proposals import Proposals
-    from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
-    from spoofspan.evaluation.crossed import CrossedBreakdown
+    from spoofspan.data.utterance_scores import VerificationScores
+    from spoofspan.evaluation.crossed import Columns, CrossedBreakdown
     from spoofspan.evaluation.utterances import Truth
     from spoofspan.measures.costs import VerificationErrors
-    from spoofspan.uncertainty.clusters import Resampling
+    from spoofspan.uncertainty.clusters import Grouping, Resampling
 
 
+@opens_inputs
 def overlay(
-    references: References, scores: Scores, *, convention: str = "default", **rules: Unpack[RuleArguments]
+    references: References, scores: Scores, *, convention: str = "default", **rules: Unpack[RulesAndInputs]
 ) -> ScoreMass:
     """Lay references and scores over each other: how long each class lasted under each score.
 
@@ -90,13 +105,14 @@ def overlay(
     return _mass(references, scores, None, convention, rules)
 
 
+@opens_inputs
 def point_mass(
     references: References,
     scores: Scores,
     resolution: float,
     *,
     convention: str = "default",
-    **rules: Unpack[RuleArguments],
+    **rules: Unpack[RulesAndInputs],
 ) -> ScoreMass:
     """Count the points of each class under each score.
 
@@ -136,6 +152,7 @@ def _mass(
     return point_mass_with(references, scores, resolution, chosen)[0]
 
 
+@opens_inputs
 def range_eer(
     references: References,
     scores: Scores,
@@ -143,14 +160,18 @@ def range_eer(
     convention: str = "default",
     eer_rule: str | None = None,
     undefined: Undefined = "raise",
-    **rules: Unpack[RuleArguments],
+    confidence: float | None = None,
+    clusters: Grouping | None = None,
+    by: str | Columns | None = None,
+    **rules: Unpack[RulesAndInputs],
 ) -> Measurement:
     """Measure the range-based EER (Eqs. 3 to 7), exactly.
 
     Parameters
     ----------
     references, scores
-        Reference labels and system scores.
+        Reference labels and system scores: objects, paths, data frames, or dicts by utterance (of frames with ``hop=``
+        and ``higher=``, of labels with ``hop=`` and ``spoof_label=``); see :mod:`spoofspan.data.front_door`.
     convention
         A named set of rules.
     eer_rule
@@ -158,6 +179,13 @@ def range_eer(
         ``bucketed(...)``.
     undefined
         ``"nan"`` gives NaN where there is no EER (one class only) instead of an error.
+    confidence, clusters
+        The level of an interval (0.95), and what is left out for it: ``{"speaker": {utterance: speaker}}``; without
+        clusters, one utterance after the other.
+    by
+        Measure groups too: ``"attack"``, ``"length"``, ``"share"`` (of its utterance that is spoofed) or
+        ``"boundary"``, or a column with a value by utterance,
+        ``{"speaker": {...}}``; ``breakdown`` of the result has them.
     **rules
         Rules that override those of the convention (``docs/rules.md``).
 
@@ -179,11 +207,55 @@ def range_eer(
     >>> m.value, m.decision
     (0.25, 'spoof iff score < 0.2')
     """
-    options = EvaluationOptions(convention, eer_rule, rules=rules)
-    check_sides(references, scores)
-    return CorpusInMemory(references, scores).measure(Measure("range-eer"), options, undefined)
+    options = EvaluationOptions(convention, eer_rule, resampling=resampling_at(confidence, None, clusters), rules=rules)
+    return _one(references, scores, Measure("range-eer"), options, undefined, by)
 
 
+def _one(
+    references: Truth,
+    scores: Scores | UtteranceScores,
+    measure: Measure,
+    options: EvaluationOptions,
+    undefined: Undefined,
+    by: str | Columns | None,
+) -> Measurement:
+    """Take one measure, with its groups if they are asked for."""
+    if str(measure) != "utterance-eer" or not isinstance(scores, UtteranceScores):
+        check_sides(references, scores)
+    corpus = corpus_of(references, scores)
+    found = corpus.measure(measure, options, undefined)
+    return found if by is None else _with_groups(corpus, found, options, by)
+
+
+def _with_groups(corpus: Corpus, found: Measurement, options: EvaluationOptions, by: str | Columns) -> Measurement:
+    """A measurement with its breakdown: by attack, length or boundary, or by columns with a value by utterance."""
+    from spoofspan.evaluation.breakdown import BREAKDOWNS
+    from spoofspan.evaluation.selections import NAMED_ALREADY, NO_ATTACKS
+
+    columns: Columns = {} if isinstance(by, str) else by
+    name = by if isinstance(by, str) else ",".join(columns)
+    if isinstance(by, str) and name not in BREAKDOWNS:
+        raise UsageError(
+            f"by={by!r}: {nearest_name(by, ('attack', 'length', 'share', 'boundary'))}; anything else needs a value "
+            f"for every utterance: by={{{by!r}: {{utterance: value}}}}"
+        )
+    if name == "share" and not found.measure.startswith("range-"):
+        return replace(found, breakdown=corpus.cross(name, found.measure, options, columns.__getitem__))
+    if isinstance(by, str) and found.measure.startswith(EVENT):
+        return replace(found, breakdown=corpus.group_events(name, found.measure, options))
+    in_time = found.measure.startswith("range-") and len(columns) < 2
+    if not in_time and not columns:
+        raise UsageError(f"by={by!r} cuts time, and {found.measure} counts points or utterances; use a range measure")
+    of_events = found.measure.startswith(EVENT)
+    if columns and name == "attack" and of_events and corpus.attack_names():
+        raise UsageError(NAMED_ALREADY)
+    if name == "attack" and in_time and bool(columns) == bool(corpus.attack_names()):
+        raise UsageError(NAMED_ALREADY if columns else NO_ATTACKS)
+    cut = corpus.break_down if in_time else corpus.cross
+    return replace(found, breakdown=cut(name, found.measure, options, columns.__getitem__))
+
+
+@opens_inputs
 def point_eer(
     references: References,
     scores: Scores,
@@ -192,7 +264,10 @@ def point_eer(
     convention: str = "default",
     eer_rule: str | None = None,
     undefined: Undefined = "raise",
-    **rules: Unpack[RuleArguments],
+    confidence: float | None = None,
+    clusters: Grouping | None = None,
+    by: str | Columns | None = None,
+    **rules: Unpack[RulesAndInputs],
 ) -> Measurement:
     """Measure the point-based EER (Eqs. 1 to 4) at a resolution.
 
@@ -202,7 +277,7 @@ def point_eer(
         Reference labels and system scores.
     resolution
         The length of a point in seconds. Coarser than the scores' hop, it is an easier task, and the result says so.
-    convention, eer_rule, undefined, **rules
+    convention, eer_rule, undefined, confidence, clusters, by, **rules
         As in :func:`range_eer`.
 
     Returns
@@ -218,19 +293,22 @@ def point_eer(
     0.25
     """
     measure = Measure("point-eer", check_resolution(resolution))
-    options = EvaluationOptions(convention, eer_rule, rules=rules)
-    check_sides(references, scores)
-    return CorpusInMemory(references, scores).measure(measure, options, undefined)
+    options = EvaluationOptions(convention, eer_rule, resampling=resampling_at(confidence, None, clusters), rules=rules)
+    return _one(references, scores, measure, options, undefined, by)
 
 
+@opens_inputs
 def utterance_eer(
-    references: References,
-    scores: Scores,
+    references: Truth,
+    scores: Scores | UtteranceScores,
     *,
     convention: str = "default",
     eer_rule: str | None = None,
     undefined: Undefined = "raise",
-    **rules: Unpack[RuleArguments],
+    confidence: float | None = None,
+    clusters: Grouping | None = None,
+    by: str | Columns | None = None,
+    **rules: Unpack[RulesAndInputs],
 ) -> Measurement:
     """Measure the utterance-level EER: an utterance is spoof if any of it is, its score is its lowest.
 
@@ -240,7 +318,7 @@ def utterance_eer(
     ----------
     references, scores
         Reference labels and system scores.
-    convention, eer_rule, undefined, **rules
+    convention, eer_rule, undefined, confidence, clusters, by, **rules
         As in :func:`range_eer`.
 
     Returns
@@ -258,11 +336,77 @@ def utterance_eer(
     >>> m.value, m.threshold
     (0.0, 0.4)
     """
-    options = EvaluationOptions(convention, eer_rule, rules=rules)
-    check_sides(references, scores)
-    return CorpusInMemory(references, scores).measure(Measure("utterance-eer"), options, undefined)
+    options = EvaluationOptions(convention, eer_rule, resampling=resampling_at(confidence, None, clusters), rules=rules)
+    return _one(references, scores, Measure("utterance-eer"), options, undefined, by)
 
 
+def eer(
+    labels: Any,
+    scores: Any,
+    *,
+    higher: Higher | None = None,
+    spoof_label: int | None = None,
+    eer_rule: str | None = None,
+    confidence: float | None = None,
+) -> Measurement:
+    """Measure the EER of two plain arrays: one label and one score for each trial, frame or utterance.
+
+    Parameters
+    ----------
+    labels
+        0 and 1, booleans, or ``"bonafide"`` and ``"spoof"``: a list, an array, a Series or a tensor.
+    scores
+        As many numbers.
+    higher
+        What high scores mean, ``"bonafide"`` or ``"spoof"``. Labels of 0 and 1 do without: as in scikit-learn, high
+        scores mean 1.
+    spoof_label
+        The number that means spoof, 1 unless it is said.
+    eer_rule, confidence
+        As in :func:`range_eer`. The interval takes the trials as independent; frames of one utterance are not, so for
+        those use :func:`range_eer` or :func:`point_eer`.
+
+    Returns
+    -------
+    Measurement
+        The value with its threshold, rates, rules and signature.
+
+    Examples
+    --------
+    >>> found = eer([0, 0, 1, 1, 1], [0.1, 0.6, 0.4, 0.8, 0.9], eer_rule="interpolated")
+    >>> f"{found:.2%}"
+    '33.33%'
+    >>> float(eer(["bonafide", "spoof"], [0.9, 0.1], higher="bonafide"))
+    0.0
+    """
+    truth, values = (np.asarray(host_array(given)) for given in (labels, scores))
+    if truth.ndim != 1 or values.ndim != 1 or truth.size != values.size:
+        raise UsageError(
+            "labels and scores must be flat and equally long, one of each for a trial, not of shapes "
+            f"{truth.shape} and {values.shape}"
+        )
+    named: dict[Any, str]
+    if truth.dtype.kind in "biuf":
+        spoof = 1 if spoof_label is None else spoof_label
+        if higher is not None and spoof_label is None:
+            raise UsageError("higher= names a class, so say which label is spoof: spoof_label=1 or spoof_label=0")
+        higher = higher or ("spoof" if spoof == 1 else "bonafide")
+        named = {float(spoof): "spoof", float(1 - spoof): "bonafide"}
+    else:
+        named = {"spoof": "spoof", "bonafide": "bonafide"}
+        if spoof_label is not None:
+            raise UsageError("spoof_label= is for labels of 0 and 1; these are words")
+        if higher is None:
+            raise UsageError("say what high scores mean: higher='bonafide' or higher='spoof'")
+    unknown = [one for one in np.unique(truth).tolist() if one not in named]
+    if unknown:
+        raise UsageError(f"labels must be 0 and 1, or 'bonafide' and 'spoof', not {unknown[0]!r}")
+    ids = tuple(map(str, range(1, truth.size + 1)))
+    key = dict(zip(ids, (named[one] for one in truth.tolist()), strict=True))
+    return utterance_eer(key, UtteranceScores(ids, values, higher), eer_rule=eer_rule, confidence=confidence)
+
+
+@opens_inputs
 def bisection_eer(
     references: References,
     scores: Scores,
@@ -270,7 +414,7 @@ def bisection_eer(
     precision: float = 1e-5,
     quantiles: Quantiles = "real",
     convention: str = "default",
-    **rules: Unpack[RuleArguments],
+    **rules: Unpack[RulesAndInputs],
 ) -> BisectionMeasurement:
     """Estimate the range-based EER by the paper's Algorithm 1; ``trace`` shows every step.
 
@@ -319,7 +463,7 @@ def bisection_eer(
     if not result.bracketed:
         notes.append("FPR - FNR has the same sign at the lowest and at the highest score, so nothing was bracketed")
     measure = f"bisection-eer({quantiles},{shortest_text(precision)})"
-    signer = partial(plan.sign, measure, "bisection", Inputs(references, scores), rates.utterances, rows=True)
+    signer = partial(plan.sign, measure, "bisection", HashedInputs(references, scores), rates.utterances, rows=True)
     return BisectionMeasurement(
         measure=measure,
         value=value,
@@ -396,13 +540,14 @@ def _signed_as(name: str, measured: Measurement) -> Signature:
     return replace(signature, comparable="|".join([name, *signature.comparable.split("|")[1:]]))
 
 
+@opens_inputs
 def error_curve(
     references: References,
     scores: Scores,
     *,
     resolution: float | None = None,
     convention: str = "default",
-    **rules: Unpack[RuleArguments],
+    **rules: Unpack[RulesAndInputs],
 ) -> ErrorCurve:
     """Compute FPR and FNR at every threshold, in durations or (with a ``resolution``) in points.
 
@@ -434,6 +579,7 @@ def error_curve(
     return error_curve_of(_mass(references, scores, resolution, convention, rules))
 
 
+@opens_inputs
 def evaluate(
     references: Truth,
     scores: Scores | Proposals | UtteranceScores,
@@ -452,8 +598,10 @@ def evaluate(
     min_duration: float = 0.0,
     merge_gap: float = 0.0,
     confidence: float | None = None,
+    clusters: Grouping | None = None,
     resampling: Resampling | None = None,
-    **rules: Unpack[RuleArguments],
+    by: str | Columns | None = None,
+    **rules: Unpack[RulesAndInputs],
 ) -> Evaluation:
     """Measure several things of a corpus in memory, by the names of the measures.
 
@@ -491,10 +639,14 @@ def evaluate(
         that is an error.
     smoothing, min_duration, merge_gap
         How proposals are made of scores for event measures (:func:`spoofspan.proposals_from_scores`).
-    confidence
-        The level of intervals (0.95), from leaving out each utterance once.
+    confidence, clusters
+        The level of intervals (0.95), and what is left out once for them: each utterance, or each speaker with
+        ``clusters={"speaker": {utterance: speaker}}``.
     resampling
-        Other intervals: ``Resampling(clusters=...)``, ``Resampling(method="percentile")``.
+        Other intervals: ``Resampling(method="percentile")``.
+    by
+        As in :func:`range_eer`; each measurement has its own ``breakdown``. Time is cut for measures of ranges only;
+        by ``"attack"`` and ``"length"`` there are also event measures that are of each event (``event-recall``).
 
     Returns
     -------
@@ -521,7 +673,7 @@ def evaluate(
         threshold,
         scores_are,
         verification_of(asv_scores, asv_rates),
-        resampling_at(confidence, resampling),
+        resampling_at(confidence, resampling, clusters),
         smoothing,
         min_duration,
         merge_gap,
@@ -530,10 +682,24 @@ def evaluate(
     corpus = corpus_of(references, scores, utterance_scores=utterance_scores, boundary_scores=boundary_scores)
     options.refuse_unused_threshold(measures or corpus.default_measures(convention))
     if measures is None:
-        return corpus.evaluate_defaults(options, on_undefined or warn_left_out)
-    return corpus.evaluate([measures] if isinstance(measures, str) else measures, options, on_undefined)
+        found = corpus.evaluate_defaults(options, on_undefined or warn_left_out)
+    else:
+        found = corpus.evaluate([measures] if isinstance(measures, str) else measures, options, on_undefined)
+    if by is None:
+        return found
+    cut = isinstance(by, Mapping) or by == "share"
+    ranges = [one for one in found if cut or one.startswith(("range-", EVENT))]
+    if not ranges:
+        raise UsageError(f"by={by!r} cuts time; ask for a measure of ranges or events, such as range-eer")
+    return Evaluation(
+        {
+            name: _with_groups(corpus, one, options, by) if name in ranges else one
+            for name, one in found.measurements.items()
+        }
+    )
 
 
+@opens_inputs
 def evaluate_utterances(
     truth: Truth,
     scores: UtteranceScores,
@@ -574,6 +740,7 @@ def evaluate_utterances(
     return evaluate(truth, scores, measures, on_undefined=on_undefined, **arguments)
 
 
+@opens_inputs
 def cross_utterances(
     truth: Truth,
     scores: UtteranceScores,
@@ -616,4 +783,4 @@ def cross_utterances(
 
 def warn_left_out(measure: Measure, error: UndefinedMeasureError) -> None:
     """Say why one of the usual measures is missing."""
-    warnings.warn(f"{measure} is left out: {reason_of(error)}", SpoofspanWarning, stacklevel=2)
+    warn_user(f"{measure} is left out: {reason_of(error)}", SpoofspanWarning)

@@ -24,12 +24,12 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Rules, Touched, rules_for
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.crossed import NO_INTERVALS, Columns, CrossedBreakdown, CrossedCell, crossed_cells
+from spoofspan.evaluation.crossed import Columns, CrossedBreakdown, CrossedCell, crossed_cells, interval_in_cell
 from spoofspan.evaluation.measurement import ALL_THRESHOLDS, EventMeasurement, counted
-from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.evaluation.signature import Inputs, Signature, given_threshold, references_hash, sign_hashes, used_hash
+from spoofspan.evaluation.plan import EvaluationOptions, HashedInputs
+from spoofspan.evaluation.signature import Signature, given_threshold, references_hash, sign_hashes, used_hash
 from spoofspan.mass.ranges import Overlay
-from spoofspan.mass.score_rules import automatic_slack
+from spoofspan.mass.score_runs import automatic_slack
 from spoofspan.measures.events.event_scores import EventCorpus, check_parameters, extents_of
 from spoofspan.measures.events.found_events import ScoredCorpus
 from spoofspan.measures.events.proposals_from_scores import (
@@ -44,6 +44,7 @@ from spoofspan.measures.operating_point import OperatingPoint
 
 if TYPE_CHECKING:
     from spoofspan.evaluation.corpus import CorpusInMemory
+    from spoofspan.uncertainty import Interval
     from spoofspan.uncertainty.event_intervals import MeasuredEvents
 
 # What would make or change events, or what scores that are no proposals mean.
@@ -75,21 +76,21 @@ class Circumstances:
 
     @property
     def given(self) -> bool:
-        """Whether proposals were given, and not made of scores."""
+        """True if proposals were given, and not made of scores."""
         return self.how == GIVEN
 
     @property
     def shared(self) -> Mapping[str, str]:
-        """What numbers of one measure must have in common to be compared."""
+        """Settings that numbers of one measure share to be compared."""
         return {"value": self.how, **self.rules.spelled("range")}
 
     @property
     def counts_rows(self) -> bool:
-        """Whether the value depends on how long each score lasts, and not only on the score of each instant."""
+        """True if the value depends on how long each score lasts, and not only on the score of each instant."""
         return self.rules.last_frame == "drop" or "smoothing:1," not in self.how
 
     def signed_system(self, said: Mapping[str, str], slack: AbstractSet[int]) -> dict[str, str]:
-        """What identifies a system, given the hash of its scores and its automatic slack (ns)."""
+        """Identity of a system, given the hash of its scores and its automatic slack (ns)."""
         return {**said, **self.rules.system_slack(slack), **self.threshold}
 
     def measurement(self, measure: Measure, tally: EventTally, found: EventValue, **more: Any) -> EventMeasurement:
@@ -140,7 +141,7 @@ class Prepared:
     about: Circumstances
 
     def tally(self, measure: Measure) -> EventTally:
-        """What a measure counts, with the pairs that lie exactly on its thresholds."""
+        """Counts of a measure, with the pairs that lie exactly on its thresholds."""
         return replace(self.corpus.tally(measure), on_threshold=self.corpus.pairs_on_threshold(measure))
 
 
@@ -154,7 +155,7 @@ class EventEvaluation:
     proposing: ProposalOptions
     # where the range EER is, and by which rule; needed only where no threshold is given
     eer: Callable[[], tuple[OperatingPoint, str]]
-    inputs: Inputs | None = None  # whose hashes are shared, where the system gave scores
+    inputs: HashedInputs | None = None  # whose hashes are shared, where the system gave scores
 
     def measured(self, measure: Measure) -> EventMeasurement:
         """Measure one thing."""
@@ -269,7 +270,7 @@ class EventEvaluation:
         return rules, overlay, references
 
     def _threshold(self, scores: Scores) -> tuple[OperatingPoint, str, Mapping[str, str]]:
-        """Where proposals are made, where that comes from, and a given threshold as it is signed."""
+        """Threshold of proposals, its source, and a given threshold as it is signed."""
         threshold = self.options.threshold_for(scores)
         if threshold is None:
             at, rule = self.eer()
@@ -333,8 +334,7 @@ def crossed_events(
     corpus: CorpusInMemory, measure: Measure, columns: Columns, options: EvaluationOptions
 ) -> CrossedBreakdown:
     """An event measure by one or two columns of metadata; proposals of scores are those of the whole corpus."""
-    about = NO_INTERVALS if options.resampling is not None else ""
-    options = replace(options, resampling=None)
+    how, options = options.resampling, replace(options, resampling=None)
     whole = corpus.evaluate([measure], options)[str(measure)]
     if isinstance(corpus.system, Scores) and not measure.event_kind.all_thresholds:
         options = replace(options, threshold=whole.threshold)
@@ -343,9 +343,14 @@ def crossed_events(
     def cell_of(chosen: Any, _: Any) -> CrossedCell:
         part = corpus.take([utterances[i] for i in chosen.tolist()])
         events = int(spoof_ranges(part.references, unite=measure.event_kind.variant == "spoofspan").starts.size)
-        return CrossedCell.of(lambda: part.evaluate([measure], options)[str(measure)].value, 0, events)
 
-    return crossed_cells(utterances, columns, cell_of, (str(measure), "events"), about=about)
+        def value() -> tuple[float, Interval | None]:
+            system = part.ready(measure, options)
+            return system.value, None if how is None else interval_in_cell(system, how)
+
+        return CrossedCell.of(value, 0, events)
+
+    return crossed_cells(utterances, columns, cell_of, (str(measure), "events"))
 
 
 def _flag(name: str) -> str:

@@ -18,8 +18,7 @@ from spoofspan.evaluation.signature_text import (
 )
 from spoofspan.evaluation.synonyms import SYNONYMS, synonym
 from spoofspan.measures.catalogue import ALIASES, BASES, EVENT, EVENT_KINDS, KINDS, PAPER, SYMBOLS, Kind
-from spoofspan.measures.eer_rules import EER_RULES
-from spoofspan.measures.measure import Measure, nearest_measure
+from spoofspan.measures.measure import EER_RULES, Measure, nearest_measure
 
 MEASURES: Mapping[str, str] = {
     "range-eer": (
@@ -84,8 +83,8 @@ def nearest_subject(subject: str) -> str | None:
 
     What names a measure means that measure, not another one that is spelled alike.
 
-    >>> nearest_subject("--gap"), nearest_subject("Range EER"), nearest_subject("xyzzy")
-    ('gaps', 'range-eer', None)
+    >>> nearest_subject("--slacks"), nearest_subject("Range EER"), nearest_subject("xyzzy")
+    ('slack', 'range-eer', None)
     >>> nearest_subject("utterance-macro-f1"), nearest_subject("range_recall"), nearest_subject("utterance-xyzzy")
     ('utterance-f1', 'range-recall', None)
     """

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from spoofspan.base.errors import UsageError
+from spoofspan.base.plain_results import LikeFloat, NearAttributes
 from spoofspan.data.rules import Rules, Touched
 from spoofspan.evaluation.signature import Signature
 from spoofspan.evaluation.signature_text import kind_of
@@ -18,6 +21,8 @@ from spoofspan.measures.measure import in_percent, number_text
 from spoofspan.measures.operating_point import OperatingPoint
 
 if TYPE_CHECKING:
+    from spoofspan.evaluation.breakdown import Breakdown
+    from spoofspan.evaluation.crossed import CrossedBreakdown
     from spoofspan.measures.bisection import Bisection, BisectionStep
     from spoofspan.uncertainty.spreads import Interval
 
@@ -25,8 +30,8 @@ if TYPE_CHECKING:
 ALL_THRESHOLDS = "proposals:all-thresholds"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Measurement:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Measurement(LikeFloat, NearAttributes):
     """A value with its threshold, its rates, what every rule touched, and its signature.
 
     Parameters
@@ -56,6 +61,11 @@ class Measurement:
         Makes the signature when it is first asked for.
     interval
         The confidence interval, if one was asked for.
+    breakdown
+        The groups, if they were asked for (``by=``).
+
+    A measurement is a number too: ``round(m, 4)``, ``100 * m``, ``np.mean([m, n])``, ``f"{m:.2%}"``. Where a threshold
+    is expected, it means its threshold.
 
     Examples
     --------
@@ -84,6 +94,7 @@ class Measurement:
     notes: tuple[str, ...] = ()
     signer: Callable[[], Signature] | None = field(default=None, repr=False, compare=False)
     interval: Interval | None = field(default=None, compare=False)
+    breakdown: Breakdown | CrossedBreakdown | None = field(default=None, compare=False, repr=False)
 
     @property
     def threshold(self) -> float:
@@ -92,7 +103,7 @@ class Measurement:
 
     @property
     def has_threshold(self) -> bool:
-        """Whether the value was taken at a threshold, and not over all of them."""
+        """True if the value was taken at a threshold, and not over all of them."""
         return not math.isnan(self.point.threshold)
 
     @property
@@ -133,16 +144,23 @@ class Measurement:
         return replace(self.signer(), convention=self.convention)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled or copied: its signature, and not the corpus that is needed to make one."""
+        """State for pickling and copying: its signature, and not the corpus that is needed to make one."""
         signer = None if self.signer is None else partial(replace, self.signature)
         return {**vars(self), "signer": signer}
-
-    def __float__(self) -> float:
-        return float(self.value)
 
     def __format__(self, spelling: str) -> str:
         """The value in a format, if one is given: ``f"{measurement:.2%}"``."""
         return format(self.value, spelling) if spelling else str(self)
+
+    def __eq__(self, other: object) -> bool:
+        """Two measurements are equal if everything is but their intervals; a number is compared with the value."""
+        if isinstance(other, Measurement):
+            names = [one.name for one in fields(self) if one.compare]
+            return type(self) is type(other) and all(getattr(self, one) == getattr(other, one) for one in names)
+        return bool(self.value == other) if isinstance(other, int | float | np.number) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.value)
 
     def __lt__(self, other: Measurement | float) -> bool:
         return self.value < self._comparable(other)
@@ -155,6 +173,10 @@ class Measurement:
 
     def __ge__(self, other: Measurement | float) -> bool:
         return self.value >= self._comparable(other)
+
+    def __sub__(self, other: Any) -> Any:
+        """A difference is a comparison: only numbers that may be compared are subtracted."""
+        return super().__sub__(self._comparable(other))
 
     def _comparable(self, other: Measurement | float) -> float:
         """The value of the other one, if their signatures say that the two may be compared."""
@@ -194,6 +216,8 @@ class Measurement:
         if self.interval is not None:
             lines.append(f"  {100 * self.interval.level:g} % interval {self.interval_text} ({self.interval.how})")
         lines += [f"  {text}" for text in (*self.touched_lines(), *self.notes)]
+        if self.breakdown is not None:
+            lines.append(f"  by {self.breakdown.by}: {self.breakdown!r}")
         lines += [f"  warning: {text}" for text in (*self.warnings, *self.interval_warnings)]
         return "\n".join(lines)
 
@@ -217,11 +241,15 @@ class Measurement:
         return () if self.interval is None else self.interval.warnings
 
     def touched_lines(self) -> list[str]:
-        """What the rules decided, a line each."""
-        return [
-            f"{entry.rule}={entry.value}: {entry.seconds:.3f} s in {entry.utterances} utterances"
-            for entry in self.touched.values()
-        ]
+        """Decisions of the rules, a line each."""
+        return [str(entry) for entry in self.touched.values()]
+
+    @property
+    def confusion(self) -> dict[str, float] | None:
+        """The confusion matrix at the threshold, in seconds or counts; None without a threshold."""
+        if not self.has_threshold or math.isnan(self.threshold):
+            return None
+        return self.point.seconds() if self.point.unit == "ns" else dict(self.point.cells)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, ready for JSON."""
@@ -230,6 +258,7 @@ class Measurement:
         return {
             **{name: getattr(self, name) for name in names},
             **{name: getattr(self.point, name) for name in ("bona_fide", "spoof", "unit")},
+            "confusion": self.confusion,
             "touched": {
                 name: {"value": entry.value, "seconds": entry.seconds, "utterances": entry.utterances}
                 for name, entry in self.touched.items()
@@ -250,7 +279,7 @@ def _no_steps() -> Bisection:
     return Bisection((), False, False)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class BisectionMeasurement(Measurement):
     """An estimate of the range-based EER by the paper's Algorithm 1, with its trace.
 
@@ -279,12 +308,12 @@ class BisectionMeasurement(Measurement):
 
     @property
     def reached(self) -> bool:
-        """Whether ``|FPR - FNR|`` got below the precision asked for."""
+        """True if ``|FPR - FNR|`` got below the precision asked for."""
         return self.bisection.reached
 
     @property
     def bracketed(self) -> bool:
-        """Whether FPR - FNR changed its sign between the lowest and the highest score."""
+        """True if FPR - FNR changed its sign between the lowest and the highest score."""
         return self.bisection.bracketed
 
     def to_dict(self) -> dict[str, Any]:
@@ -294,7 +323,7 @@ class BisectionMeasurement(Measurement):
         return super().to_dict() | {"reached": self.reached, "bracketed": self.bracketed, "trace": steps}
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class EventMeasurement(Measurement):
     """A value of events: spoofed ranges against the ranges that a system proposes.
 
@@ -333,7 +362,7 @@ class EventMeasurement(Measurement):
 
     @property
     def decision(self) -> str:
-        """How the proposals came about."""
+        """Origin of the proposals."""
         if not math.isnan(self.threshold):
             return super().decision
         return "every threshold counts" if self.eer_rule.startswith(ALL_THRESHOLDS) else "proposals as given"

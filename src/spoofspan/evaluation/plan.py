@@ -10,28 +10,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import milliseconds
+from spoofspan.data.front_door import RulesAndInputs
 from spoofspan.data.references import References
-from spoofspan.data.rules import RuleArguments, Rules, Touched, rules_for
+from spoofspan.data.rules import RULES, Rules, Touched, rules_for
 from spoofspan.data.scores import DECISION_THRESHOLD, Higher, Scores
 from spoofspan.evaluation.signature import (
-    Inputs,
     Signature,
+    applied_rules,
     given_threshold,
+    references_hash,
+    scores_hash,
     sign_hashes,
     used_hash,
 )
 from spoofspan.mass.ranges import Lay, Overlay
 from spoofspan.mass.score_mass import ScoreMass
-from spoofspan.mass.score_rules import automatic_slack
+from spoofspan.mass.score_runs import automatic_slack
 from spoofspan.measures.catalogue import EVENT
-from spoofspan.measures.eer_rules import check_eer_rule
 from spoofspan.measures.kind import Value
-from spoofspan.measures.measure import Measure, parse_measures
-from spoofspan.measures.measure_settings import MeasureSettings, ScoresAre
+from spoofspan.measures.measure import Measure, MeasureSettings, ScoresAre, check_eer_rule, parse_measures
 from spoofspan.measures.operating_point import OperatingPoint, Threshold, check_threshold, totals
 
 # What only some measures take is imported where they are taken: eval of one EER starts without 30 modules, 40 ms.
@@ -40,15 +42,55 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.selections import Selection
     from spoofspan.measures.costs import VerificationErrors
     from spoofspan.measures.per_utterance import UtteranceErrors
-    from spoofspan.uncertainty.clusters import Resampling
+    from spoofspan.uncertainty.clusters import Grouping, Resampling
 
 Undefined = Literal["raise", "nan"]
 OnUndefined = Callable[[Measure, UndefinedMeasureError], None]
 
 
+@dataclass(frozen=True, eq=False)
+class HashedInputs:
+    """Measured inputs; several measurements share its hashes, which are computed when the first is signed."""
+
+    references: References
+    scores: Scores
+
+    @cached_property
+    def references_hash(self) -> str:
+        """The labels in time."""
+        return references_hash(self.references)
+
+    @cached_property
+    def scores_hash(self) -> str:
+        """The scores, as a function of time."""
+        return scores_hash(self.scores)
+
+    @cached_property
+    def rows_hash(self) -> str:
+        """The scores, row by row."""
+        return scores_hash(self.scores, rows=True)
+
+    @cached_property
+    def _applied(self) -> dict[tuple[Any, ...], tuple[Sequence[str], dict[str, str]]]:
+        return {}
+
+    def applied_rules(self, rules: Rules, utterances: Sequence[str]) -> dict[str, str]:
+        """The rules about references that change a label of these utterances.
+
+        Measures share most of them, and joining edges takes a sixth of the time that hashing scores does.
+        """
+        if rules.regions is not None:
+            return applied_rules(rules, self.references, utterances)
+        values = tuple(getattr(rules, name) for name, rule in RULES.items() if rule.signed == "applied")
+        known = self._applied.get(values)
+        if known is None or known[0] != utterances:
+            known = self._applied[values] = utterances, applied_rules(rules, self.references, utterances)
+        return known[1]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan(MeasureSettings):
-    """How one measure is taken of references and scores."""
+    """Settings of one measure of references and scores."""
 
     rules: Rules
     convention: str
@@ -57,12 +99,12 @@ class Plan(MeasureSettings):
 
     @property
     def kind(self) -> Literal["range", "point"]:
-        """Whether durations or points are counted."""
+        """True if durations or points are counted."""
         return "range" if self.measure.basis == "range" else "point"
 
     @property
     def shared(self) -> Mapping[str, str]:
-        """What numbers of one measure must have in common to be compared."""
+        """Settings that numbers of one measure share to be compared."""
         return {"value": self.read_off, **self.rules.spelled(self.kind)}
 
     def mass(
@@ -81,26 +123,26 @@ class Plan(MeasureSettings):
         return point_mass_with(points, scores, resolution, rules, lay)
 
     def laid(self, references: References, scores: Scores, lay: Lay = Overlay.of) -> Overlay:
-        """What is measured, of ranges: references and scores laid over each other, or a part of them."""
+        """Overlay of references and scores, or of a selection of them."""
         laid = lay(references, scores, self.rules)
         return laid if self.selection is None else self.selection.of(references, laid)
 
-    def signed_rules(self, inputs: Inputs, utterances: Sequence[str]) -> dict[str, str]:
+    def signed_rules(self, inputs: HashedInputs, utterances: Sequence[str]) -> dict[str, str]:
         """The rules that a signature states, of these inputs, measured on these utterances."""
         signed = self.rules.signed(self.kind, automatic_slack(inputs.scores))
         return inputs.applied_rules(self.rules, utterances) | signed
 
-    def sign_value(self, inputs: Inputs, utterances: Sequence[str]) -> Signature:
+    def sign_value(self, inputs: HashedInputs, utterances: Sequence[str]) -> Signature:
         """Sign a value of these inputs, or of the selection of them, measured on these utterances."""
         plan, selection = self, self.selection
         if selection is not None:
             plan = replace(self, rules=selection.signed_rules(self.rules, inputs.references))
             hashed = selection.hashed(inputs.references, inputs.scores, utterances)
-            inputs = inputs if hashed[1] is inputs.scores else Inputs(*hashed)  # whose hashes are shared
+            inputs = inputs if hashed[1] is inputs.scores else HashedInputs(*hashed)  # whose hashes are shared
         return plan.sign(str(self.measure), self.read_off, inputs, utterances)
 
     def sign(
-        self, measure: str, read_off: str, inputs: Inputs, utterances: Sequence[str], *, rows: bool = False
+        self, measure: str, read_off: str, inputs: HashedInputs, utterances: Sequence[str], *, rows: bool = False
     ) -> Signature:
         """Sign a value under the name of a measure, which may count ``rows`` of scores by itself."""
         scores = inputs.scores
@@ -113,19 +155,21 @@ class Plan(MeasureSettings):
 
     @property
     def counts_rows(self) -> bool:
-        """Whether the value depends on how long each score lasts, and not only on the score of each instant."""
+        """True if the value depends on how long each score lasts, and not only on the score of each instant."""
         pooled = self.kind == "point" and self.rules.pooling not in ("min", "mean", "max")
         return pooled or self.rules.last_frame == "drop"
 
     def signed_system(self, said: Mapping[str, str], higher: Higher, slack: AbstractSet[int]) -> dict[str, str]:
-        """What identifies a system, given the hash of its scores and its automatic slack (ns)."""
+        """Identity of a system, given the hash of its scores and its automatic slack (ns)."""
         return {**said, **self.rules.system_slack(slack), **given_threshold(self.threshold, higher)}
 
-    def errors(self, references: References, scores: Scores, lay: Lay, point: OperatingPoint) -> UtteranceErrors:
-        """The errors of each utterance at an operating point."""
+    def errors(
+        self, references: References, scores: Scores, lay: Lay, point: OperatingPoint, own_rule: str | None = None
+    ) -> UtteranceErrors:
+        """The errors of each utterance at an operating point; ``own_rule`` is the EER rule of own EERs, if wanted."""
         from spoofspan.measures.per_utterance import errors_of_overlay
 
-        return errors_of_overlay(self.laid(references, scores, lay), point.threshold, point.everything)
+        return errors_of_overlay(self.laid(references, scores, lay), point.threshold, point.everything, own_rule)
 
     def mean(self, point: OperatingPoint, errors: UtteranceErrors) -> tuple[Value, str]:
         """The mean over the utterances on which the measure has a value."""
@@ -137,12 +181,12 @@ class Plan(MeasureSettings):
 
 
 def no_point(mass: ScoreMass) -> OperatingPoint:
-    """What stands for the operating point of a value that has none: its threshold is NaN."""
+    """Stand-in for the operating point of a value that has none: its threshold is NaN."""
     return replace(totals(mass).point(float("nan"), 0, 0), threshold=float("nan"))
 
 
-class MeasuringArguments(RuleArguments, total=False):
-    """How a system is measured, and every rule, as keyword arguments."""
+class MeasuringArguments(RulesAndInputs, total=False):
+    """Settings of a measurement, and every rule, as keyword arguments."""
 
     convention: str
     eer_rule: str | None
@@ -164,7 +208,7 @@ class EvaluationArguments(MeasuringArguments, total=False):
 
 @dataclass(frozen=True)
 class EvaluationOptions:
-    """How measures are taken, whatever the corpus; ``rules`` are those that were stated."""
+    """Settings of measures, whatever the corpus; ``rules`` are those that were stated."""
 
     convention: str = "default"
     eer_rule: str | None = None
@@ -199,7 +243,16 @@ class EvaluationOptions:
         names = ("convention", "eer_rule", "threshold", "scores_are", "resampling")
         return {name: getattr(self, name) for name in names} | dict(self.rules)
 
-    def plan(self, measure: Measure, hop: float | None, *, trials: bool = False, boundaries: bool = False) -> Plan:
+    def plan(
+        self,
+        measure: Measure,
+        hop: float | None,
+        *,
+        trials: bool = False,
+        boundaries: bool = False,
+        training_resolution: float | None = None,
+        copied_resolution: float | None = None,
+    ) -> Plan:
         """Settle how a measure is taken on scores of a (coarsest) hop, None for ranges, or of trials or boundaries."""
         measure.kind.check(measure, trials=trials, boundaries=boundaries)
         if self.scores_are not in (None, "llr", "probability"):
@@ -215,11 +268,7 @@ class EvaluationOptions:
             resolution = check_resolution(measure.resolution)
             measure = replace(measure, resolution=resolution)
             rules, convention_rule = point_rules(hop, resolution, self.convention, self.rules)
-            if hop is not None and resolution > hop * (1 + 1e-9):
-                notes = (
-                    f"measured at {milliseconds(resolution)}, coarser than the scores' hop of {milliseconds(hop)}: "
-                    "an easier task, not a better system",
-                )
+            notes = _notes_on_resolution(resolution, hop, training_resolution, copied_resolution)
         if measure.basis != "range" and rules.pooling == "noisy-or":
             notes = (*notes, "thresholds are of ln P(no frame is spoofed), or minus it where high scores mean spoof")
         plan = Plan(
@@ -237,7 +286,13 @@ class EvaluationOptions:
         """Settle how a measure is taken on scores, which may be hard decisions, or scores of boundaries."""
         if not measure.at_threshold:
             scores.refuse_decisions(str(measure))
-        return replace(self, threshold=self.threshold_for(scores)).plan(measure, scores.hop, boundaries=boundaries)
+        return replace(self, threshold=self.threshold_for(scores)).plan(
+            measure,
+            scores.hop,
+            boundaries=boundaries,
+            training_resolution=scores.training_resolution,
+            copied_resolution=scores.copied_resolution if measure.resolution is not None else None,
+        )
 
     def threshold_for(self, scores: Scores) -> float | None:
         """The threshold asked for; hard decisions have their own, and no other."""
@@ -249,7 +304,7 @@ class EvaluationOptions:
 
     @property
     def makes_proposals(self) -> bool:
-        """Whether it is said how proposals are made of scores."""
+        """True if it is said how proposals are made of scores."""
         return self.smoothing is not None or bool(self.min_duration or self.merge_gap)
 
     def refuse_proposing_without_events(self, measures: Iterable[Measure]) -> None:
@@ -265,12 +320,45 @@ class EvaluationOptions:
         if self.threshold is None:
             return
         wanted = parse_measures(measures)
+        if len({measure.kind.of_boundaries for measure in wanted if measure.takes_threshold}) > 1:
+            raise UsageError(
+                "threshold= (--threshold) is on the scale of the scores or on that of the boundary track; measure "
+                f"{' and '.join(str(measure) for measure in wanted if measure.kind.of_boundaries)} apart"
+            )
         if not any(measure.takes_threshold for measure in wanted):
             verb = "is" if len(wanted) == 1 else "are"
             raise UsageError(
                 f"{' and '.join(map(str, wanted))} {verb} not taken at a threshold; leave threshold= out, or ask for "
                 "a measure that is, such as range-f1"
             )
+
+
+def _notes_on_resolution(
+    resolution: float, hop: float | None, trained: float | None, copied: float | None
+) -> tuple[str, ...]:
+    """Notes on points that are not finer than the resolution a system was trained at, as the paper recommends."""
+    notes = []
+    if copied is not None and hop is not None and trained is None:
+        notes.append(
+            f"the scores are copies: each is repeated in {round(copied / hop)} frames, so {milliseconds(copied)} is "
+            "taken as the training resolution"
+        )
+    known = trained or copied
+    limit = known or hop
+    if limit is None:
+        return tuple(notes)
+    if resolution > limit * (1 + 1e-9):
+        name = "training resolution" if known else "scores' hop"
+        notes.append(
+            f"measured at {milliseconds(resolution)}, coarser than the {name} of {milliseconds(limit)}: "
+            "an easier task, not a better system"
+        )
+    elif known and resolution >= limit * (1 - 1e-9):
+        notes.append(
+            f"measured at the training resolution of {milliseconds(limit)}, where points hide part of the error; the "
+            "paper recommends finer points, or the range EER"
+        )
+    return tuple(notes)
 
 
 def verification_of(
@@ -286,15 +374,19 @@ def verification_of(
     return VerificationErrors.of_rates(rates)
 
 
-def resampling_at(confidence: float | None, resampling: Resampling | None) -> Resampling | None:
-    """How intervals are made, at another level if one is given."""
+def resampling_at(
+    confidence: float | None, resampling: Resampling | None, clusters: Grouping | None = None
+) -> Resampling | None:
+    """Settings of intervals, at another level or by other clusters if these are given."""
     if resampling is not None and not hasattr(resampling, "method"):
         raise UsageError(f"resampling={resampling!r}: must be a Resampling: Resampling(method={resampling!r})")
-    if confidence is None:
+    if confidence is None and clusters is None:
         return resampling
     from spoofspan.uncertainty.clusters import Resampling
 
-    return replace(resampling or Resampling(), confidence=confidence)
+    chosen = resampling or Resampling()
+    chosen = chosen if confidence is None else replace(chosen, confidence=confidence)
+    return chosen if clusters is None else replace(chosen, clusters=clusters)
 
 
 def point_rules(

@@ -16,8 +16,7 @@ from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.times import Int64, exact_sum
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
-from spoofspan.mass.label_rules import fill_as_written
-from spoofspan.mass.labelling import IGNORED, Labelling, cut_at_both
+from spoofspan.mass.labelling import IGNORED, Labelling, cut_at_both, fill_as_written
 
 NAMES = ("bona fide", "spoof", "non-speech", "no label")
 # Shifts are looked for up to half a second, in steps of a millisecond.
@@ -26,7 +25,7 @@ LONGEST_SHIFT, SHIFT_STEP = 500_000_000, 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class ReferenceDifference:
-    """How two references differ.
+    """Differences between two references.
 
     ``time[i][j]`` is the time (ns) that A labels ``NAMES[i]`` and B labels ``NAMES[j]``. ``shift`` is how much later
     (ns) the boundaries of B lie, most likely; ``shift_support`` the share of A's boundaries with one of B's just there.

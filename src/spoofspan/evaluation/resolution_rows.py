@@ -83,6 +83,7 @@ class ResolutionRow:
     point_eers: Mapping[float, TableCell]
     floor: Measurement | None
     measures: Mapping[str, TableCell] = field(default_factory=dict)
+    training_resolution: float | None = None  # seconds, where it is known
 
     @property
     def range_eer(self) -> TableCell:
@@ -97,12 +98,18 @@ class ResolutionRow:
         return tuple(next(self.cells)[1].measurements)
 
     def is_native(self, resolution: float) -> bool:
-        """Whether a resolution is the hop."""
-        return self.hop is not None and resolution <= self.hop * SAME and self.hop <= resolution * SAME
+        """True if a resolution is that of the training, or the hop if the former is not known."""
+        own = self.own_resolution
+        return own is not None and resolution <= own * SAME and own <= resolution * SAME
 
     def is_coarser(self, resolution: float) -> bool:
-        """Whether a resolution is coarser than the hop: an easier task."""
-        return self.hop is not None and resolution > self.hop * SAME
+        """True if a resolution is coarser than that of the training, or than the hop: an easier task."""
+        return self.own_resolution is not None and resolution > self.own_resolution * SAME
+
+    @property
+    def own_resolution(self) -> float | None:
+        """The training resolution, or the hop if it is not known."""
+        return self.training_resolution or self.hop
 
     @property
     def eers(self) -> Iterator[tuple[str, TableCell]]:
@@ -123,6 +130,7 @@ class ResolutionRow:
         return {
             "name": self.name,
             "hop": self.hop,
+            "training_resolution": self.training_resolution,
             "floor": None if self.floor is None else self.floor.to_dict(),
             "range_eer": None if self.ranges is None else self.ranges.to_dict(),
             "point_eers": [

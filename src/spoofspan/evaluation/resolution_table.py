@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 import numpy as np
 
 from spoofspan.base.columns import positions
-from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, nearest_name
+from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, nearest_name, warn_user
 from spoofspan.base.progress import progress
 from spoofspan.base.tabular import Tabular
 from spoofspan.base.times import milliseconds
+from spoofspan.data.front_door import RulesAndInputs, check_sides, check_systems, opens_inputs
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
-from spoofspan.data.sides import check_sides, check_systems
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.evaluate import best_possible, evaluate
 from spoofspan.evaluation.measurement import Measurement
@@ -41,11 +41,10 @@ from spoofspan.measures.measure import Measure, parse_measures
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from spoofspan.data.rules import RuleArguments
     from spoofspan.data.utterance_scores import VerificationScores
     from spoofspan.evaluation.utterances import Truth
     from spoofspan.measures.costs import VerificationErrors
-    from spoofspan.measures.measure_settings import ScoresAre
+    from spoofspan.measures.measure import ScoresAre
     from spoofspan.uncertainty.clusters import Resampling
 
 PAPER_RESOLUTIONS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
@@ -122,9 +121,10 @@ class ResolutionTable(Tabular):
         return self.render("html")
 
 
+@opens_inputs
 def resolution_table(
     references: Truth,
-    systems: Mapping[float, Said | Mapping[str, Said]] | Mapping[str, Said | Mapping[str, Said]],
+    systems: Scores | Mapping[float, Said | Mapping[str, Said]] | Mapping[str, Said | Mapping[str, Said]],
     resolutions: Sequence[float] = PAPER_RESOLUTIONS,
     measures: Sequence[str | Measure] = (),
     *,
@@ -138,7 +138,7 @@ def resolution_table(
     smoothing: int | None = None,
     min_duration: float = 0.0,
     merge_gap: float = 0.0,
-    **rules: Unpack[RuleArguments],
+    **rules: Unpack[RulesAndInputs],
 ) -> ResolutionTable:
     """Measure the range EER and the point EER at every resolution, of each system.
 
@@ -148,8 +148,8 @@ def resolution_table(
         Reference labels. Scores of whole utterances may have a protocol, or a label by utterance, instead.
     systems
         Scores by the hop (seconds) that a system was trained at, or by its name; those of several seeds of one system
-        as a dict, seed -> scores. The mappings are read one entry at a time, so they may be lazy. Proposals have event
-        measures only, and scores of whole utterances have measures of utterances only.
+        as a dict, seed -> scores. The mappings are read one entry at a time, so they may be lazy. Scores alone are one
+        system. Proposals have event measures only, and scores of whole utterances have measures of utterances only.
     resolutions
         The lengths of points in seconds.
     measures
@@ -187,6 +187,8 @@ def resolution_table(
     >>> print(f"{table[0.02].point_eers[0.01].value:.4f}, floor {table[0.02].floor.value:.4f}")
     0.0529, floor 0.0026
     """
+    if isinstance(systems, Scores):
+        systems = cast("Mapping[str, Said]", {systems.hop or "scores": systems})
     check_systems(systems)
     if not systems:
         raise UsageError("give at least one system: {hop in seconds: scores}, or {name: scores}")
@@ -249,6 +251,7 @@ class _Rows:
         for key in keys if any(by_name) else sorted(keys):
             name = key if isinstance(key, str) else milliseconds(key)
             hop: float | None = None if isinstance(key, str) else check_resolution(key)
+            trained: float | None = None
             given = systems[key]
             seeds = given if isinstance(given, Mapping) else {"": given}
             if not seeds:
@@ -273,6 +276,7 @@ class _Rows:
                             f"{milliseconds(scores.hop)}"
                         )
                     hop = scores.hop if hop is None else hop
+                    trained = scores.training_resolution or scores.copied_resolution
                 with progress(f"measuring {place}"):
                     measured[seed] = self._measure(scores, hop, place)
                 scored = scores.utterances
@@ -286,7 +290,7 @@ class _Rows:
             floor = floors[hop] if hop is not None and RANGE in found else None
             eers = {RANGE, *map(point_measure, points)}
             more = {column: cell for column, cell in found.items() if column not in eers}
-            yield ResolutionRow(name, hop, found.get(RANGE), points, floor, more)
+            yield ResolutionRow(name, hop, found.get(RANGE), points, floor, more, trained)
 
     def _floor(self, hop: float, scored: Sequence[str]) -> Measurement:
         """The floor of a hop, on the utterances that the systems were measured on."""
@@ -339,7 +343,7 @@ class _Rows:
             found = evaluate(truth, scores, measures, on_undefined=refuse, **arguments).measurements
         for name, measurement in found.items():
             for text in measurement.warnings:
-                warnings.warn(f"{place}, {name}: {text}", SpoofspanWarning, stacklevel=6)
+                warn_user(f"{place}, {name}: {text}", SpoofspanWarning)
         return {name: signed(measurement) for name, measurement in found.items()}
 
 
@@ -374,7 +378,7 @@ def _remedy(differ: Sequence[str]) -> str:
 
 
 def _refuse_other_utterances(table: ResolutionTable) -> None:
-    """Where labels come from two sources, their utterances at least must be the same (the range EER has its own)."""
+    """Source of labels two sources, their utterances at least must be the same (the range EER has its own)."""
     points = [
         (f"{row.name}, {column}", measurement.signature.comparable.rpartition("|")[2])
         for row in table.rows

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from spoofspan.base.errors import SpoofspanError, SpoofspanWarning, UsageError, reason_of
 from spoofspan.base.version import __version__
 from spoofspan.data.rules import RULES
+from spoofspan.evaluation.corpus import corpus_of
 from spoofspan.evaluation.signature_text import NOTHING, convention_rules, kind_of, rule_value
 from spoofspan.evaluation.stated_result import Source, StatedMeasurement, StatedResult
-from spoofspan.evaluation.verification import ResultDifference, corpus_of, higher_of, measured_again
+from spoofspan.evaluation.verification import ResultDifference, higher_of, measured_again
 
 if TYPE_CHECKING:
     from spoofspan.data.proposals import Proposals
@@ -143,7 +144,11 @@ def diff_results(
     >>> [(one.rule, one.a, one.b, round(100 * one.effect, 2)) for one in range_eer.effects]
     [('collar', '0ns', '50000000ns', -1.59)]
     """
-    corpus = None if references is None else corpus_of(references, scores, utterance_scores, boundary_scores)
+    corpus = (
+        None
+        if references is None
+        else corpus_of(references, scores, utterance_scores=utterance_scores, boundary_scores=boundary_scores)
+    )
     first, second = StatedResult.read(a), StatedResult.read(b)
     return diff_stated(first, second, corpus, regions=regions, asv_scores=asv_scores)
 

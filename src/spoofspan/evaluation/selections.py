@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from spoofspan.base.columns import Flags, first_rows, positions, utterance_of_rows
+from spoofspan.base.columns import Flags, first_rows, positions, sum_by_utterance, utterance_of_rows
 from spoofspan.base.errors import NothingToMeasureError, UsageError
 from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Rules
 from spoofspan.data.scores import Scores
 from spoofspan.mass.labelling import CutLabelling, cut_at
-from spoofspan.mass.ranges import HeldBlocks, Overlay, RangePart, ScoredStretches
-from spoofspan.mass.score_mass import MassBlock
-from spoofspan.measures.events.spoof_ranges import ranges_without
+from spoofspan.mass.ranges import Overlay
+from spoofspan.measures.events.event_scores import extents_of
+from spoofspan.measures.events.spoof_ranges import ranges_without, spoof_ranges
 
-NO_KIND = "(no kind)"
+NO_ATTACK = "(no attack)"
+NO_ATTACKS = (
+    "these references name no attacks; give RTTM with attack names, a table with the column 'attack', or the attack of "
+    "every utterance: a column 'attack' of --metadata (by={'attack': {utterance: attack}})"
+)
+NAMED_ALREADY = (
+    "by={'attack': ...}: the references name the attacks of their ranges, which by='attack' measures; give a column of "
+    "other groups another name"
+)
+PERCENT = (10, 25, 50, 75)
+SHARES = ("0 to 10 %", "10 to 25 %", "25 to 50 %", "50 to 75 %", "75 to 100 %", "all")  # sorted as text, too
 FOREVER = 1e8  # seconds; no utterance is as long
 
 
@@ -33,7 +43,7 @@ class Selection(ABC):
         """Cut it out of a corpus, or of a shard of one."""
 
     def hashed(self, references: References, scores: Scores, used: Sequence[str]) -> tuple[References, Scores]:
-        """What a signature hashes of a corpus, or of a shard of one, given the utterances that are measured."""
+        """Part of a corpus that a signature hashes, or of a shard of one, given the utterances that are measured."""
         return references, scores
 
     def signed_rules(self, rules: Rules, references: References) -> Rules:
@@ -68,12 +78,12 @@ class SpoofedRanges(Selection):
         """Which ranges, of any class, are of this sort."""
 
     def kept(self, references: References) -> Flags:
-        """Which ranges are selected."""
+        """Ranges that are selected."""
         flags: Flags = self.among(references) & (references.labels == SPOOF)
         return flags
 
     def extent(self, references: References) -> tuple[int, int]:
-        """How many utterances have selected ranges, and how long these are (ns)."""
+        """Number of utterances that have selected ranges, and how long these are (ns)."""
         kept = self.kept(references)
         if not kept.any():
             return 0, 0
@@ -81,7 +91,7 @@ class SpoofedRanges(Selection):
         return int(utterances), int(references.range_durations[kept].sum())
 
     def dropped(self, references: References) -> Flags:
-        """Which spoofed ranges are left out."""
+        """Spoofed ranges that are left out."""
         flags: Flags = ~self.among(references) & (references.labels == SPOOF)
         return flags
 
@@ -101,17 +111,30 @@ class SpoofedRanges(Selection):
 
 
 @dataclass(frozen=True)
-class RangesOfKind(SpoofedRanges):
-    """Spoofed ranges of one kind."""
+class RangesOfAttack(SpoofedRanges):
+    """Spoofed ranges of one attack."""
 
     name: str
 
     def among(self, references: References) -> Flags:
-        """Which ranges have this kind; kinds are numbered anew in every shard."""
-        names = (*references.kind_names, NO_KIND)
-        codes = np.full(references.starts.size, -1) if references.kinds is None else references.kinds
+        """Ranges that have this attack; attacks are numbered anew in every shard."""
+        names = (*references.attack_names, NO_ATTACK)
+        codes = np.full(references.starts.size, -1) if references.attacks is None else references.attacks
         wanted = names.index(self.name) if self.name in names else len(names)
-        flags: Flags = codes == (-1 if self.name == NO_KIND else wanted)
+        flags: Flags = codes == (-1 if self.name == NO_ATTACK else wanted)
+        return flags
+
+
+@dataclass(frozen=True)
+class RangesOfUtterances(SpoofedRanges):
+    """Spoofed ranges of some utterances."""
+
+    utterances: frozenset[str]
+
+    def among(self, references: References) -> Flags:
+        """Ranges that are in these utterances."""
+        chosen = np.array([one in self.utterances for one in references.utterances], bool)
+        flags: Flags = chosen[utterance_of_rows(references.offsets)]
         return flags
 
 
@@ -123,36 +146,95 @@ class RangesOfLength(SpoofedRanges):
     high: int
 
     def among(self, references: References) -> Flags:
-        """Which ranges are as long."""
+        """Ranges that are as long."""
         lengths = references.range_durations
         flags: Flags = (lengths >= self.low) & (lengths < self.high)
         return flags
 
 
-def ranges_by_kind(kinds: frozenset[str]) -> dict[str, SpoofedRanges]:
-    """The spoofed ranges of each kind, by its name; those of no kind come last."""
-    if not kinds:
-        raise UsageError("these references have no kinds; give RTTM with attack names, or a column 'kind'")
-    names = [*sorted(kinds - {NO_KIND}), *sorted(kinds & {NO_KIND})]
-    return {name: RangesOfKind(name) for name in names}
+def ranges_by_attack(attacks: frozenset[str]) -> dict[str, SpoofedRanges]:
+    """The spoofed ranges of each attack, by its name; those of no attack come last."""
+    if not attacks:
+        raise UsageError(NO_ATTACKS)
+    names = [*sorted(attacks - {NO_ATTACK}), *sorted(attacks & {NO_ATTACK})]
+    return {name: RangesOfAttack(name) for name in names}
+
+
+def ranges_by_value(column: Mapping[str, str]) -> dict[str, SpoofedRanges]:
+    """The spoofed ranges of the utterances that have each value of a column, as an attack."""
+    found: dict[str, set[str]] = {}
+    for utterance, value in column.items():
+        found.setdefault(value, set()).add(utterance)
+    return {value: RangesOfUtterances(frozenset(found[value])) for value in sorted(found)}
 
 
 def ranges_by_length(edges: Sequence[float]) -> dict[str, SpoofedRanges]:
     """The spoofed ranges between two lengths (seconds), by name."""
+    return {name: RangesOfLength(*ends) for name, ends in bins(edges).items()}
+
+
+def bins(edges: Sequence[float]) -> dict[str, tuple[int, int]]:
+    """From where and up to where (ns) each bin between edges (seconds) reaches, by name.
+
+    >>> list(bins([0.1, 0.2]))
+    ['under 0.1 s', '0.1 to 0.2 s', '0.2 s and more']
+    """
     bounds = [0, *(duration_ns(edge, "edge") for edge in edges), np.iinfo(np.int64).max]
-    chosen: dict[str, SpoofedRanges] = {}
+    found: dict[str, tuple[int, int]] = {}
     for low, high in pairwise(bounds):
         name = f"under {high / 1e9:g} s" if not low else f"{low / 1e9:g} s and more" if high == bounds[-1] else ""
-        chosen[name or f"{low / 1e9:g} to {high / 1e9:g} s"] = RangesOfLength(low, int(high))
-    return chosen
+        found[name or f"{low / 1e9:g} to {high / 1e9:g} s"] = low, int(high)
+    return found
 
 
-def kinds_in(references: References) -> frozenset[str]:
-    """The kinds of the spoofed ranges, and that some have none; nothing where no kinds are known."""
-    if references.kinds is None:
+@dataclass(frozen=True)
+class RangesOfShare(SpoofedRanges):
+    """Spoofed ranges of utterances of which such a share is spoofed."""
+
+    name: str
+
+    def among(self, references: References) -> Flags:
+        """Ranges that are in such utterances."""
+        chosen = spoofed_share_codes(references) == SHARES.index(self.name)
+        flags: Flags = chosen[utterance_of_rows(references.offsets)]
+        return flags
+
+
+def ranges_by_share() -> dict[str, SpoofedRanges]:
+    """The spoofed ranges by the share of their utterance that is spoofed."""
+    return {name: RangesOfShare(name) for name in SHARES}
+
+
+def spoofed_share_codes(references: References) -> Int64:
+    """Which of ``SHARES`` is spoofed of each utterance's duration; -1 where nothing is."""
+    extents = extents_of(references)
+    if extents is None:
+        raise UsageError("a share of spoofed time needs durations, and these references list spoof alone; give them")
+    ranges = spoof_ranges(references, unite=True)
+    spoofed = sum_by_utterance(ranges.ends - ranges.starts, ranges.offsets)
+    codes: Int64 = np.count_nonzero(100 * spoofed[:, None] >= np.array(PERCENT) * extents[:, None], axis=1)
+    codes[spoofed >= extents - 2 * references.snap] = SHARES.index("all")  # both ends may be rounded
+    codes[spoofed == 0] = -1
+    return codes
+
+
+def spoofed_shares(references: References) -> dict[str, str]:
+    """The share of each utterance that is spoofed, as a column for breakdowns.
+
+    >>> ranges = {"a": [], "b": [(0.8, 1.0, "spoof")], "c": [(0.0, 1.0, "spoof")]}
+    >>> spoofed_shares(References.from_ranges(ranges, {"a": 1.0, "b": 1.0, "c": 1.0}))
+    {'a': '-', 'b': '10 to 25 %', 'c': 'all'}
+    """
+    names = (*SHARES, "-")
+    return dict(zip(references.utterances, (names[code] for code in spoofed_share_codes(references)), strict=True))
+
+
+def attacks_in(references: References) -> frozenset[str]:
+    """The attacks of the spoofed ranges, and that some have none; nothing where no attacks are known."""
+    if references.attacks is None:
         return frozenset()
-    some = bool(((references.kinds < 0) & (references.labels == SPOOF)).any())
-    return frozenset(references.kind_names) | (frozenset([NO_KIND]) if some else frozenset())
+    some = bool(((references.attacks < 0) & (references.labels == SPOOF)).any())
+    return frozenset(references.attack_names) | (frozenset([NO_ATTACK]) if some else frozenset())
 
 
 _CUTS: WeakKeyDictionary[Overlay, SpoofCut] = WeakKeyDictionary()
@@ -160,17 +242,10 @@ _CUTS: WeakKeyDictionary[Overlay, SpoofCut] = WeakKeyDictionary()
 
 @dataclass(frozen=True, eq=False)
 class SpoofCut:
-    """An overlay that is cut at the edges of the spoofed ranges, so that groups of these can be taken from it.
-
-    All groups share the time under no spoofed range. It is laid once, and each group adds the time under its own.
-    """
+    """An overlay that is cut at the edges of the spoofed ranges, so that groups of these can be taken from it."""
 
     rows: Int64  # the spoofed ranges of the references that have time in the overlay
     cut: CutLabelling
-    part: RangePart  # of the time under no spoofed range
-    shared: HeldBlocks  # the same
-    stretches: ScoredStretches  # the time under spoofed ranges
-    groups: dict[SpoofedRanges, Overlay] = field(default_factory=dict)  # those that were asked for
 
     @classmethod
     def of(cls, references: References, laid: Overlay) -> SpoofCut:
@@ -186,26 +261,9 @@ class SpoofCut:
         extents = laid.labelling.extents[utterance]
         starts, ends = (np.minimum(times, extents) for times in (references.starts, references.ends))
         rows = np.flatnonzero((references.labels == SPOOF) & (utterance >= 0) & (ends > starts))
-        cut = cut_at(laid.labelling, utterance[rows], starts[rows], ends[rows])
-        part, _ = replace(laid, labelling=cut.cells.without(cut.covered())).part()
-        covered = np.flatnonzero(cut.covered() & (cut.cells.labels <= SPOOF))
-        stretches = ScoredStretches.of(cut.cells, laid.runs, covered)
-        return cls(rows, cut, part, HeldBlocks(part.blocks()), stretches)
+        return cls(rows, cut_at(laid.labelling, utterance[rows], starts[rows], ends[rows]))
 
     def group(self, selection: SpoofedRanges, references: References, laid: Overlay) -> Overlay:
-        """All time but that of the other spoofed ranges; its pieces are what all groups share, and its own."""
-        if selection in self.groups:
-            return self.groups[selection]
+        """All time but that of the other spoofed ranges."""
         others = self.cut.covered(selection.dropped(references)[self.rows])
-        group = replace(laid, labelling=self.cut.cells.without(others))
-        part, _ = group.part()
-        undecided = MassBlock(
-            laid.runs.values[:0],
-            part.labelling.labels[:0],
-            0,
-            undecided_bona_fide=int((part.undecided_bona_fide - self.part.undecided_bona_fide).sum()),
-            undecided_spoof=int((part.undecided_spoof - self.part.undecided_spoof).sum()),
-        )
-        own = HeldBlocks((*self.stretches.blocks(others), undecided))
-        self.groups[selection] = replace(group, pieces=(self.shared, own))
-        return self.groups[selection]
+        return replace(laid, labelling=self.cut.cells.without(others))

@@ -26,8 +26,6 @@ import numpy.typing as npt
 from spoofspan.base.columns import (
     blocks,
     chosen_ids,
-    first_rows,
-    has_rows,
     order_by_id,
     positions,
     within_utterances,
@@ -37,16 +35,14 @@ from spoofspan.base.numbers import shortest_text
 from spoofspan.base.times import Int64
 from spoofspan.data.references import References
 from spoofspan.data.rules import RULES, RULES_VERSION, Rules
-from spoofspan.data.scores import Higher, Scores, score_times, whole_hop
-from spoofspan.data.sides import check_sides
+from spoofspan.data.scores import Higher, Scores, score_times
 from spoofspan.evaluation.signature_text import SignatureFields, parse_signature, short_text
-from spoofspan.mass.label_rules import label_references, merge_overlaps
+from spoofspan.mass.labelling import label_references, merge_overlaps
 from spoofspan.mass.score_runs import mirrored
 
 if TYPE_CHECKING:
     from spoofspan.data.utterance_scores import UtteranceScores
 
-Rows = npt.NDArray[np.intp] | slice
 _ROWS = 1 << 16
 
 
@@ -118,9 +114,9 @@ class ReferencesHash:
     def add(self, references: References) -> None:
         """Add a piece."""
         ordered = references.take(order_by_id(references.utterances))
-        tidy = merge_overlaps(ordered if self._attacks else replace(ordered, kinds=None, kind_names=()))
-        kinds = np.full(tidy.starts.size, -1) if tidy.kinds is None else tidy.kinds.astype(np.int64)
-        content = tidy.labels.astype(np.int64) * 2**32 + kinds
+        tidy = merge_overlaps(ordered if self._attacks else replace(ordered, attacks=None, attack_names=()))
+        attacks = np.full(tidy.starts.size, -1) if tidy.attacks is None else tidy.attacks.astype(np.int64)
+        content = tidy.labels.astype(np.int64) * 2**32 + attacks
         self._hashed.add_texts("ids", tidy.utterances)
         if tidy.durations is not None:
             self._hashed.add("durations", tidy.durations.astype("<i8"))
@@ -129,8 +125,8 @@ class ReferencesHash:
             self._hashed.add(name, column)
         self._hashed.add("labels", tidy.labels[kept].astype("<i8"))
         if self._attacks:  # as names, since codes depend on which others occur
-            names = [*tidy.kind_names, ""]
-            self._hashed.add_texts("attacks", [names[kind] for kind in kinds[kept].tolist()])
+            names = [*tidy.attack_names, ""]
+            self._hashed.add_texts("attacks", [names[attack] for attack in attacks[kept].tolist()])
 
     def digest(self) -> str:
         """The hash of what was added."""
@@ -162,16 +158,12 @@ class ScoresHash:
             some = scores.take(order[slice(*span)])
             # no negative zero comes out of either
             values = turned(0.0, some.values, dtype=np.float64)
-            hop = whole_hop(some)
-            first: Rows
             if self._rows:
-                first, columns = slice(None), _columns(some.offsets, *score_times(some))
-            elif hop is None:
-                first, columns = _runs(some.offsets, *score_times(some), values)
+                columns = _columns(some.offsets, *score_times(some))
             else:
-                first, columns = _frame_runs(some, hop, values)
-            kept = values[first] if isinstance(first, slice) else values.take(first)  # a third faster
-            columns["scores"] = kept.astype("<f8", copy=False)
+                first, columns = _runs(some.offsets, *score_times(some), values)
+                values = values.take(first)  # a third faster than by brackets
+            columns["scores"] = values.astype("<f8", copy=False)
             for name, column in columns.items():
                 hashed.add(name, column)
 
@@ -240,7 +232,7 @@ def utterance_scores_hash(scores: UtteranceScores) -> str:
 
 
 def used_hash(utterances: Sequence[str]) -> str:
-    """How many utterances were measured, and a hash of their ids."""
+    """Number of utterances that were measured, and a hash of their ids."""
     return f"{len(utterances)}:{utterances_hash(utterances)}"
 
 
@@ -292,91 +284,22 @@ def _take(references: References, utterances: Sequence[str]) -> References:
     return references if same else references.take(where)
 
 
-def _merged(offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]) -> tuple[Rows, Rows]:
-    """First and last row of every stretch of touching ranges with equal content."""
-    joined = within_utterances(offsets, (starts[1:] == ends[:-1]) & (content[1:] == content[:-1]))
-    if not joined.any():
-        return slice(None), slice(None)
-    return np.flatnonzero(np.concatenate(([True], ~joined))), np.flatnonzero(np.concatenate((~joined, [True])))
-
-
 def _runs(
     offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]
-) -> tuple[Rows, dict[str, npt.NDArray[Any]]]:
-    """The first row of each stretch of equal content, and where they lie, as it is hashed."""
-    first, last = _merged(offsets, starts, ends, content)
-    before = offsets if isinstance(first, slice) else np.searchsorted(first, offsets)
-    return first, _columns(before, starts[first], ends[last])
+) -> tuple[Int64, dict[str, npt.NDArray[Any]]]:
+    """The first row of each stretch of touching ranges with equal content, and where they lie, as it is hashed."""
+    joined = within_utterances(offsets, (starts[1:] == ends[:-1]) & (content[1:] == content[:-1]))
+    begins = np.ones(starts.size, np.bool_)
+    begins[1:] = ~joined
+    over = np.ones(starts.size, np.bool_)
+    over[:-1] = ~joined
+    first = np.flatnonzero(begins)
+    return first, _columns(np.searchsorted(first, offsets), starts[first], ends[over])
 
 
 def _columns(offsets: Int64, starts: Int64, ends: Int64) -> dict[str, npt.NDArray[Any]]:
     columns = {"counts": np.diff(offsets), "starts": starts, "ends": ends}
     return {name: column.astype("<i8", copy=False) for name, column in columns.items()}
-
-
-def _frame_runs(scores: Scores, hop: int, values: npt.NDArray[Any]) -> tuple[Rows, dict[str, npt.NDArray[Any]]]:
-    """Find the :func:`_runs` of frames that touch in a third of the time: no times are made of frames that go on."""
-    begins = np.empty(values.size, np.bool_)
-    np.not_equal(values[1:], values[:-1], out=begins[1:])
-    begins[first_rows(scores.offsets)] = True
-    some = has_rows(scores.offsets)
-    first: Rows = slice(None)
-    if begins.all():
-        rows, before = np.arange(values.size), scores.offsets
-    else:
-        first = rows = np.flatnonzero(begins)
-        before = np.searchsorted(rows, scores.offsets)
-    counts = np.diff(before)
-    origins = np.zeros(counts.size, np.int64) if scores.origins is None else scores.origins
-    starts = rows * hop
-    starts += np.repeat(origins - scores.offsets[:-1] * hop, counts)
-    ends = np.empty_like(starts)
-    ends[:-1] = starts[1:]
-    ends[before[1:][some] - 1] = (origins + np.diff(scores.offsets) * hop)[some]
-    return first, _columns(before, starts, ends)
-
-
-@dataclass(frozen=True, eq=False)
-class Inputs:
-    """What was measured; several measurements share its hashes, which are computed when the first is signed."""
-
-    references: References
-    scores: Scores
-
-    def __post_init__(self) -> None:
-        check_sides(self.references, self.scores)
-
-    @cached_property
-    def references_hash(self) -> str:
-        """The labels in time."""
-        return references_hash(self.references)
-
-    @cached_property
-    def scores_hash(self) -> str:
-        """The scores, as a function of time."""
-        return scores_hash(self.scores)
-
-    @cached_property
-    def rows_hash(self) -> str:
-        """The scores, row by row."""
-        return scores_hash(self.scores, rows=True)
-
-    @cached_property
-    def _applied(self) -> dict[tuple[Any, ...], tuple[Sequence[str], dict[str, str]]]:
-        return {}
-
-    def applied_rules(self, rules: Rules, utterances: Sequence[str]) -> dict[str, str]:
-        """The rules about references that change a label of these utterances.
-
-        Measures share most of them, and joining edges takes a sixth of the time that hashing scores does.
-        """
-        if rules.regions is not None:
-            return applied_rules(rules, self.references, utterances)
-        values = tuple(getattr(rules, name) for name, rule in RULES.items() if rule.signed == "applied")
-        known = self._applied.get(values)
-        if known is None or known[0] != utterances:
-            known = self._applied[values] = utterances, applied_rules(rules, self.references, utterances)
-        return known[1]
 
 
 def sign_hashes(

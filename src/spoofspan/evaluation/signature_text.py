@@ -30,8 +30,7 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.seconds import SECOND
 from spoofspan.base.version import __version__
 from spoofspan.data.rules import CONVENTIONS, RULES, RULES_VERSION, Rule, over, top_k
-from spoofspan.measures.eer_rules import EER_RULES, check_eer_rule
-from spoofspan.measures.measure import Measure
+from spoofspan.measures.measure import EER_RULES, Measure, check_eer_rule
 
 T = TypeVar("T")
 MOST_CHARACTERS = 80
@@ -187,7 +186,7 @@ _MAY_BE_LEFT_OUT = ("eer", "utterances", "scores", "slack", "number of utterance
 
 
 def kind_of(measure: str) -> str:
-    """Whether the rules of a measure are those of ``range`` or of ``point``."""
+    """True if the rules of a measure are those of ``range`` or of ``point``."""
     basis = "range" if _OTHER_MEASURES.fullmatch(measure) else Measure.parse(measure).basis
     return "range" if basis in ("range", "event") else "point"
 
@@ -324,7 +323,7 @@ def _digest(text: str) -> str:
 
 
 def is_signature(text: str) -> bool:
-    """Whether a text is meant as a signature, or as a part of one.
+    """True if a text is meant as a signature, or as a part of one.
 
     >>> is_signature("range-eer|default|rules:2|refs:7bfc076a|v0.1"), is_signature("range-eer")
     (True, False)
@@ -425,7 +424,7 @@ def _measure_at_end(text: str) -> str:
 
 
 def is_measure(name: str) -> bool:
-    """Whether a text is a measure as signatures spell it."""
+    """True if a text is a measure as signatures spell it."""
     try:
         Measure.parse(name)
     except UsageError:
@@ -456,7 +455,7 @@ def _parse_full(comparable: str, systems: Mapping[str, Mapping[str, str]]) -> Si
 
 
 def _settings(read_off: str) -> dict[str, str] | None:
-    """How a value was read off, by name; None if the text says nothing of that kind."""
+    """Computation of a value, by name; None if the text says nothing of that kind."""
     for pattern in _READ_OFF:
         found = pattern.fullmatch(read_off)
         if found is None:
@@ -481,7 +480,7 @@ def _rule(text: str) -> tuple[str, str] | None:
 
 
 def _is_value(rule: Rule, value: str) -> bool:
-    """Whether a signature may state this value of a rule."""
+    """True if a signature may state this value of a rule."""
     if value in rule.values:
         return True
     if rule.kind == "pooling":

@@ -8,12 +8,13 @@ changed nothing on the data that were signed.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.errors import DataError, SpoofspanWarning, UsageError, warn_user
 from spoofspan.data.rules import CONVENTIONS, RULES
 from spoofspan.data.scores import Higher
 from spoofspan.evaluation.corpus import Evaluation
@@ -100,7 +101,7 @@ class StatedMeasurement:
 
 @dataclass(frozen=True)
 class StatedResult:
-    """What a result file or a signature states.
+    """Statements of a result file or a signature.
 
     Parameters
     ----------
@@ -194,7 +195,7 @@ class StatedResult:
 
     @property
     def is_file(self) -> bool:
-        """Whether it states values, and not only how they were measured."""
+        """True if it states values, and not only how they were measured."""
         return bool(self.plain)
 
     @property
@@ -222,7 +223,7 @@ class StatedResult:
         asv_scores: VerificationScores | VerificationErrors | None = None,
         resampling: Resampling | None = None,
     ) -> EvaluationOptions:
-        """How to measure again; ``higher`` is what high scores mean, which a given threshold depends on."""
+        """Options of a repetition; ``higher`` is what high scores mean, which a given threshold depends on."""
         rules = dict(self.rules)
         if "regions" in rules:
             if regions is None:
@@ -258,7 +259,7 @@ class StatedResult:
 
     @property
     def proposing(self) -> dict[str, Any]:
-        """How proposals are made of scores, as far as it is not as usual."""
+        """Options for making proposals from scores, as far as it is not as usual."""
         smoothing = self.setting("smoothing")
         found: dict[str, Any] = {} if smoothing in (None, "1") else {"smoothing": int(str(smoothing))}
         for name in ("min_duration", "merge_gap"):
@@ -283,7 +284,15 @@ class StatedResult:
         return None
 
 
-def read_eer_threshold(path: Path, measures: Sequence[str], *, given: bool = False) -> float:
+@dataclass(frozen=True)
+class LearnedThreshold:
+    """A threshold from a file, and the hashes of what it was learned on, where they are stated."""
+
+    value: float
+    hashes: Mapping[str, str]
+
+
+def read_threshold(path: Path, measures: Sequence[str], *, given: bool = False) -> LearnedThreshold:
     """Read the threshold of the EER, of the same basis as the measures, from the JSON of an evaluation.
 
     ``given`` utterance scores have thresholds of their own, which must not be mixed up with those of lowest scores.
@@ -294,6 +303,15 @@ def read_eer_threshold(path: Path, measures: Sequence[str], *, given: bool = Fal
             f"--threshold-from: {' and '.join(sorted(bases))} have thresholds of their own; measure them apart"
         )
     wanted = bases.pop() if bases else "range-eer"
+    plain = _read_file(path, "")
+    if isinstance(plain, Mapping) and "spoofspan_miss_bound" in plain:
+        from spoofspan.data.miss_bound import MissBound
+
+        bound = MissBound.from_dict(plain, str(path))
+        if wanted != {"time": "range-eer", "utterances": "utterance-eer"}[bound.unit]:
+            raise DataError(f"{path}: a threshold of scores of {bound.unit} is none of {wanted}; learn one of these")
+        stated = re.findall(r"(references|utterances):([^|]+)", bound.learned_on.get("comparable", ""))
+        return LearnedThreshold(bound.threshold, dict(stated))
     result = StatedResult.read(path)
     found = next((one for one in result.measurements if one.measure == wanted), None)
     if found is None:
@@ -304,7 +322,16 @@ def read_eer_threshold(path: Path, measures: Sequence[str], *, given: bool = Fal
         raise DataError(f"{path}: its {wanted} is of {there}, and here it would be of {here}; evaluate both alike")
     if math.isnan(found.threshold):
         raise DataError(f"{path}: its {wanted} has no threshold; evaluate it on data that have one")
-    return found.threshold
+    return LearnedThreshold(found.threshold, found.fields.hashes)
+
+
+def warn_if_learned_here(what: str, hashes: Mapping[str, str], signature: Signature) -> None:
+    """Warn where something was learned on the very references and utterances that a measurement is of."""
+    if "references" in hashes and all(hashes[name] in signature.comparable for name in hashes):
+        warn_user(
+            f"{what} was learned on this very test set, so what is measured with it is too good; learn it on others",
+            SpoofspanWarning,
+        )
 
 
 def _read_file(path: Path, or_else: str) -> Any:

@@ -16,11 +16,11 @@ import numpy as np
 
 from spoofspan.base.errors import UsageError
 from spoofspan.base.hashing import labels_hash
+from spoofspan.data.front_door import check_truth, check_utterance_scores
 from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Rules, Touched
 from spoofspan.data.scores import Higher
-from spoofspan.data.sides import check_truth, check_utterance_scores
 from spoofspan.data.utterance_scores import DUMMY, TrialKey, UtteranceScores
 from spoofspan.evaluation.corpus import NEEDS_TIME, Corpus, LayLater, PlannedMass, ReadColumn, taken
 from spoofspan.evaluation.plan import EvaluationOptions, Plan
@@ -90,7 +90,7 @@ class UtteranceCorpus(Corpus):
 
     @cached_property
     def trials(self) -> Mapping[str, str] | None:
-        """What each trial is, where the labels are of trials: target, nontarget or spoof."""
+        """Label of each trial, where the labels are of trials: target, nontarget or spoof."""
         named = not isinstance(self.truth, References) and "target" in self.truth.values()
         return cast("Mapping[str, str]", self.truth) if named else None
 
@@ -104,7 +104,7 @@ class UtteranceCorpus(Corpus):
 
     @cached_property
     def truth_hash(self) -> str:
-        """Who is spoofed, or who is spoofed when."""
+        """Hash of the labels."""
         return references_hash(self.truth) if isinstance(self.truth, References) else labels_hash(self.labels)
 
     @cached_property
@@ -192,20 +192,32 @@ class UtteranceCorpus(Corpus):
 
     @property
     def higher(self) -> Higher:
-        """What high scores mean."""
+        """Meaning of high scores."""
         return self.scores.higher
 
     def range_operating_point(self, *_: Any, **__: Any) -> NoReturn:
         """There is no time to err on."""
         raise UsageError(f"--per-utterance {NEEDS_TIME}")
 
+    def attack_names(self) -> frozenset[str]:
+        """None: an attack is a column of whole utterances."""
+        return frozenset()
+
     def break_down(self, by: str, *_: Any) -> NoReturn:
         """There is no time to break down."""
         raise UsageError(f"--by {by} {NEEDS_TIME}")
 
+    def shares(self) -> Mapping[str, str]:
+        """The share of each utterance that is spoofed, as a column."""
+        from spoofspan.evaluation.selections import spoofed_shares
+
+        if not isinstance(self.truth, References):
+            raise UsageError("by share: labels of whole utterances do not say how much of each is spoofed; give ranges")
+        return spoofed_shares(self.truth)
+
     def cross(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> CrossedBreakdown:
         """A measure by one or two columns of metadata, with a comma between them."""
-        if by in ("kind", "length", "boundary"):
+        if by in ("length", "boundary"):
             self.break_down(by)
         return super().cross(by, measure, options, read_column)
 
@@ -226,7 +238,7 @@ class PricedTrials(PlannedMass):
         return replace(found, point=curve.point(-1) if at.everything else curve.at(at.threshold))
 
     def system(self, found: Value) -> MeasuredTrials:
-        """What was measured, ready to be measured again without a cluster."""
+        """Measured system, ready to be measured again without a cluster."""
         from spoofspan.uncertainty.trial_intervals import MeasuredTrials
 
         scores, point = cast("UtteranceScores", self.scores), cast("OperatingPoint", found.point)
@@ -236,7 +248,7 @@ class PricedTrials(PlannedMass):
 
 
 def _is_untimed(references: References, rules: Rules) -> bool:
-    """Whether the references list spoofs alone, without durations, and no rule needs to know where utterances end."""
+    """True if the references list spoofs alone, without durations, and no rule needs to know where utterances end."""
     untimed = references.durations is None and not references.names_both_classes
     return untimed and all(getattr(rules, name) in values for name, values in UNTIMED.items())
 

@@ -13,19 +13,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 from spoofspan.base.errors import DataError, SpoofspanError, SpoofspanWarning, UsageError, reason_of
 from spoofspan.base.version import __version__
-from spoofspan.data.references import References
 from spoofspan.data.rules import CONVENTIONS, RULES, RULES_VERSION
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.evaluation.corpus import Corpus, CorpusInMemory, Evaluation, ReadColumn
+from spoofspan.evaluation.corpus import Corpus, CorpusInMemory, Evaluation, ReadColumn, corpus_of
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, verification_of
 from spoofspan.evaluation.signature import Signature, references_hash, scores_hash
 from spoofspan.evaluation.signature_text import BISECTION, NOTHING, kind_of, parse_signature
 from spoofspan.evaluation.stated_result import Source, StatedMeasurement, StatedResult
-from spoofspan.evaluation.utterances import Truth, UtteranceCorpus, labels_of
-from spoofspan.measures.eer_rules import EER_RULES
-from spoofspan.measures.measure import in_percent
+from spoofspan.evaluation.utterances import Truth, UtteranceCorpus
+from spoofspan.measures.measure import EER_RULES, in_percent
 
 if TYPE_CHECKING:
     from spoofspan.data.proposals import Proposals
@@ -37,7 +35,8 @@ if TYPE_CHECKING:
     from spoofspan.uncertainty.clusters import Resampling
 
 # Of a measurement, what is compared by other means, or is a text for people.
-_NOT_COMPARED = ("signature", "short_signature", "rules", "hashes", "warnings", "notes", "decision", "reason")
+_RATES = "confusion"  # follows from the rates
+_NOT_COMPARED = ("signature", "short_signature", "rules", "hashes", "warnings", "notes", "decision", "reason", _RATES)
 _OF_INTERVALS = ("interval", "intervals", "differences")
 MOST_REPLICATES = 100_000  # of a bootstrap that a file asks for
 # Sums of floats depend on the processor in their last digits.
@@ -96,7 +95,7 @@ class Verification:
 
     @property
     def confirmed(self) -> bool:
-        """Whether nothing differs."""
+        """True if nothing differs."""
         return not self.differences
 
     def __bool__(self) -> bool:
@@ -177,26 +176,12 @@ def verify(
     >>> [one.name for one in ss.verify(signature.short, references, other, value="25.0%").differences]
     ['scores', 'value']
     """
-    corpus = corpus_of(references, scores, utterance_scores, boundary_scores)
+    corpus = corpus_of(references, scores, utterance_scores=utterance_scores, boundary_scores=boundary_scores)
     known = columns or {}
     asv = verification_of(asv_scores, asv_rates)
     return verify_corpus(
         StatedResult.read(result), corpus, regions=regions, asv_scores=asv, read_column=known.__getitem__, value=value
     )
-
-
-def corpus_of(
-    references: Truth | Corpus,
-    scores: Scores | Proposals | UtteranceScores | None,
-    utterance_scores: UtteranceScores | None = None,
-    boundary_scores: Scores | None = None,
-) -> Corpus:
-    """The corpus that was given as such, or as its two sides."""
-    if isinstance(references, Corpus):
-        return references
-    if isinstance(scores, UtteranceScores):
-        return UtteranceCorpus(labels_of(references), scores)
-    return CorpusInMemory(cast("References", references), cast("Scores", scores), utterance_scores, boundary_scores)
 
 
 def verify_corpus(
@@ -335,7 +320,7 @@ class _Repetition:
         return _apart(stated, found, skipped)
 
     def _resampling(self) -> Resampling | None:
-        """How the intervals of the file were made; None if there are none, or if they cannot be repeated."""
+        """Resampling of the intervals of the file; None if there are none, or if they cannot be repeated."""
         stated = next((one.plain["interval"] for one in self.result.measurements if one.plain.get("interval")), None)
         if not isinstance(stated, Mapping):
             return None
@@ -363,30 +348,42 @@ class _Repetition:
         return Resampling(**cast("Any", told))
 
     def _column(self, name: str, what: str) -> Mapping[str, str] | None:
+        if name == "share" and what == "groups":
+            return self.corpus.shares()
         with suppress(KeyError, UsageError):
             if self.read_column is not None:
                 return self.read_column(name)
+        if name == "kind":
+            self.notes.append(f"{what} by kind were not repeated; --by attack has replaced them")
+            return None
         self.notes.append(f"{what} by {name} were not repeated; give columns={{{name!r}: ...}} (--metadata FILE)")
         return None
 
     def _compare_groups(self, options: EvaluationOptions) -> None:
         """Repeat the breakdowns of a file."""
-        from spoofspan.evaluation.breakdown import BREAKDOWNS
-
         # as eval does: how proposals are made concerns the measures of the whole corpus
         grouped = replace(options, smoothing=None, min_duration=0.0, merge_gap=0.0)
         for one in _entries(self.result.plain, "breakdowns"):
             by, measure = str(one.get("by")), str(one.get("measure"))
-            column = {} if by in BREAKDOWNS else self._column(by, "groups")
+            column = {} if self.corpus.knows_groups(by) else self._column(by, "groups")
             if column is not None:
                 read: ReadColumn = {by: column}.__getitem__
                 self._compare_group(one, partial(self.corpus.break_down, by, measure, grouped, read))
         for one in _entries(self.result.plain, "crossed"):
             names, measure = [str(name) for name in one.get("by", ())], str(one.get("measure"))
+            if measure.startswith("event-") and len(names) == 1 and self._of_events(names[0]):
+                self._compare_group(one, partial(self.corpus.group_events, names[0], measure, options))
+                continue
             columns = {name: column for name in names if (column := self._column(name, "groups")) is not None}
             if len(columns) == len(names):
                 crossed = partial(self.corpus.cross, ",".join(names), measure, options, columns.__getitem__)
                 self._compare_group(one, crossed)
+
+    def _of_events(self, by: str) -> bool:
+        """True if matched events are grouped by what they are themselves."""
+        from spoofspan.evaluation.event_groups import GROUPS
+
+        return by in GROUPS and self.corpus.knows_groups(by)
 
     def _compare_group(self, stated: Mapping[str, Any], repeat: Callable[[], Breakdown | CrossedBreakdown]) -> None:
         by = stated["by"]
@@ -569,9 +566,7 @@ def _input_name(name: str) -> str:
 
 
 def higher_of(corpus: Corpus) -> Higher | None:
-    """What high scores mean; None for proposals, which have no threshold."""
-    if isinstance(corpus, UtteranceCorpus):
-        return corpus.scores.higher
+    """Meaning of high scores; None for proposals, which have no threshold."""
     with suppress(UsageError):
         return corpus.higher
     return None

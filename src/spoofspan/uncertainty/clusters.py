@@ -64,7 +64,7 @@ def estimand(factors: Collection[str], seeds: Literal["", "these", "other"] = ""
 
 @dataclass(frozen=True)
 class Resampling:
-    """How intervals are made: what is left out or drawn, and which kind of interval it is.
+    """Settings of intervals: what is left out or drawn, and which kind of interval it is.
 
     Parameters
     ----------
@@ -116,18 +116,24 @@ class Resampling:
 
     @property
     def draws(self) -> bool:
-        """Whether clusters are drawn, and not left out one by one."""
+        """True if clusters are drawn, and not left out one by one."""
         return self.chosen.draws
 
     @property
     def drawn_by(self) -> str:
-        """What is drawn or left out."""
+        """Name of what is drawn or left out."""
         return " x ".join(self.factors) or UTTERANCE
 
     @property
     def factors(self) -> dict[str, Mapping[str, str]]:
         """Factor -> utterance -> level; empty if each utterance is a cluster."""
         return {} if self.clusters is None else factors_of(self.clusters, self.clusters_are)
+
+    def within(self, columns: Iterable[str]) -> Resampling:
+        """The settings within one value of each column: what has the same value there cannot vary, only the rest."""
+        same = set(columns)
+        kept = {name: levels for name, levels in self.factors.items() if name not in same}
+        return replace(self, clusters=kept) if 0 < len(kept) < len(self.factors) else self
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -244,12 +250,15 @@ class Clusters:
 
     def _checked(self) -> Clusters:
         if self.count < 2:
-            raise UsageError("a bootstrap needs at least two clusters; draw utterances (clusters=None) instead")
+            raise UsageError(
+                f"all utterances have the same {self.factor or 'cluster'}, and an interval needs several; take other "
+                "clusters (clusters=, --cluster)"
+            )
         return self
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of clusters."""
         return len(self.names)
 
     def units_of(self, utterances: Sequence[str]) -> Int64:
@@ -297,7 +306,7 @@ def dealt(groups: int, *classes: Flags) -> Int64:
 
 @dataclass(frozen=True)
 class ClusterCounts:
-    """How many clusters there are, and how many have any of a class; None for one that a measure does not look at."""
+    """Number of clusters, and how many have any of a class; None for one that a measure does not look at."""
 
     clusters: int
     with_bona_fide: int | None
@@ -317,7 +326,7 @@ class ClusterCounts:
         counts = [min((int(np.count_nonzero(flags)) for flags in column), default=None) for column in known]
         clusters = next(flags.size for column in known for flags in column) - alone
         with_bona_fide, with_spoof = counts
-        return cls(clusters, with_bona_fide, with_spoof, factor if alone else UNNAMED, {factor: clusters})
+        return cls(clusters, with_bona_fide, with_spoof, factor, {factor: clusters})
 
     @classmethod
     def of_factors(cls, counts: Sequence[ClusterCounts]) -> ClusterCounts:
@@ -340,12 +349,12 @@ class ClusterCounts:
 
     @property
     def fewest(self) -> int:
-        """How many clusters have some of the scarcer class."""
+        """Number of clusters that have some of the scarcer class."""
         return min(count for count in (self.clusters, self.with_bona_fide, self.with_spoof) if count is not None)
 
     @property
     def refusal(self) -> str | None:
-        """Why nothing can be said of other test sets; None if something can."""
+        """Reason why nothing can be said of other test sets; None if something can."""
         if self.fewest >= FEWEST_CLUSTERS:
             return None
         return (
@@ -386,7 +395,7 @@ def stream(seed: int, replicate: int) -> np.random.Generator:
 
 
 def draw_weights(streams: Sequence[np.random.Generator], clusters: int) -> Int64:
-    """How often each cluster is drawn: a row for each stream."""
+    """Number of times each cluster is drawn: a row for each stream."""
     weights = np.empty((len(streams), clusters), np.int64)
     for row, one in zip(weights, streams, strict=True):
         row[:] = np.bincount(one.integers(0, clusters, clusters), minlength=clusters)

@@ -28,36 +28,51 @@ import numpy as np
 
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_name, reason_of
+from spoofspan.base.plain_results import NearAttributes
 from spoofspan.base.tabular import Tabular
+from spoofspan.data.front_door import check_references, check_systems, opens_inputs, training_name
 from spoofspan.data.references import References
 from spoofspan.data.rules import rules_for
-from spoofspan.data.sides import check_references, check_systems, training_name
 from spoofspan.data.utterance_scores import VerificationScores
 from spoofspan.evaluation.breakdown import DISTANCES, LENGTHS, check_measure_of_ranges
 from spoofspan.evaluation.corpus import corpus_of
-from spoofspan.evaluation.crossed import ColumnGroups, Columns, quietly, verification_in
+from spoofspan.evaluation.crossed import ColumnGroups, Columns, check_column, quietly, verification_in
 from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.evaluation.selections import kinds_in, ranges_by_kind, ranges_by_length
+from spoofspan.evaluation.selections import (
+    NAMED_ALREADY,
+    SpoofedRanges,
+    attacks_in,
+    ranges_by_attack,
+    ranges_by_length,
+    ranges_by_share,
+    ranges_by_value,
+    spoofed_shares,
+)
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import Threshold
 from spoofspan.uncertainty.clusters import Resampling
-from spoofspan.uncertainty.families import Family, Pair, Task, Trainings
+from spoofspan.uncertainty.families import Family, Task, Trainings
+from spoofspan.uncertainty.fragility import Fragility, fragility_of
 from spoofspan.uncertainty.left_out import LeftOut
+from spoofspan.uncertainty.margins import MarginTest, margin_tests
 from spoofspan.uncertainty.measured_system import BootstrapArguments, SignedSystems, signers_of, split_arguments
 from spoofspan.uncertainty.ranks import Rank, ranks
+from spoofspan.uncertainty.sentences import comparison_sentence
 from spoofspan.uncertainty.spreads import Interval, JackknifeSpread
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from spoofspan.evaluation.resolution_table import ResolutionTable
     from spoofspan.evaluation.utterances import Truth
 
 # The word for whichever system has the best value.
 BEST = "best"
 # Groups of time, and what each of them is measured on.
 PARTS_IN_TIME = {
-    "kind": "each kind of spoofed ranges is measured against all bona fide time",
+    "attack": "the spoofed ranges of each attack are measured against all bona fide time",
     "length": "spoofed ranges of each length are measured against all bona fide time",
+    "share": "spoofed ranges of utterances with each share of spoofed time are measured against all bona fide time",
     "boundary": "each row: the time farther than that from any boundary",
 }
 # How a group is measured, and on which utterances (None: all).
@@ -65,19 +80,27 @@ Part = Callable[[], tuple[EvaluationOptions, Sequence[str] | None]]
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(NearAttributes):
     """The difference of two systems, first - second."""
 
     first: str
     second: str
     interval: Interval
     p_value: float
-    adjusted_p_value: float  # for the number of comparisons
+    adjusted_p_value: float  # for the number of comparisons; against the best: of being among the best
+    margin: MarginTest | None = None
+    fragility: tuple[Fragility, ...] = ()
 
     @property
     def value(self) -> float:
         """The difference."""
         return self.interval.estimate
+
+    @property
+    def within_margin(self) -> str | None:
+        """What the margin shows: "equivalent", or which system is not worse."""
+        level = 1 - self.interval.level
+        return None if self.margin is None else self.margin.verdict(self.first, self.second, level)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
@@ -89,12 +112,15 @@ class Difference:
             "high": self.interval.high,
             "p_value": self.p_value,
             "adjusted_p_value": self.adjusted_p_value,
+            **_of_these_attacks(self.interval),
+            **({"fragility": [one.to_dict() for one in self.fragility]} if self.fragility else {}),
+            **({} if self.margin is None else {"margin": {**self.margin.to_dict(), "verdict": self.within_margin}}),
         }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison(SignedSystems, Tabular):
-    """Several systems on one corpus: the value of each, and the difference of every two.
+    """Several systems on one corpus: the value of each, and the difference of every pair.
 
     Parameters
     ----------
@@ -107,14 +133,19 @@ class Comparison(SignedSystems, Tabular):
     intervals
         System -> its value with an interval.
     differences
-        Of every two systems, first - second; with ``against``, of each system and that one.
+        Of every pair of systems, first - second; with ``against``, of each system and that one.
     compared
         For how many comparisons p-values are adjusted.
     against
-        The system that all others were compared with; None: every two.
+        The system that all others were compared with; None: every pair.
     ranks
         The rank of each system with its interval, the best value first; none if only one system was compared with the
         others.
+    among_best
+        With ``against="best"``: the systems that may be the best one, with the level's confidence.
+    best_corrected
+        The best value, less what it owes to having been chosen among the systems; None without ``ranks`` of three
+        systems or more.
     trainings
         System -> seed -> value, of systems with several.
     cautions
@@ -136,6 +167,8 @@ class Comparison(SignedSystems, Tabular):
     compared: int = 1
     against: str | None = None
     ranks: tuple[Rank, ...] = ()
+    among_best: tuple[str, ...] = ()
+    best_corrected: float | None = None
     trainings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     cautions: tuple[str, ...] = ()
 
@@ -144,10 +177,20 @@ class Comparison(SignedSystems, Tabular):
         return better_of(difference, self.direction)
 
     @property
+    def verdict(self) -> str:
+        """Verdict in one sentence."""
+        return comparison_sentence(self)
+
+    @property
     def estimand(self) -> str:
-        """What intervals and tests generalise to, in words."""
+        """Scope of intervals and tests, in words."""
         found = (*(one.interval for one in self.differences), *self.intervals.values())
         return found[0].estimand
+
+    @property
+    def of_one_training(self) -> bool:
+        """True if every system was trained once, so that nothing is said of other seeds."""
+        return bool(self.signers) and not self.trainings
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -161,8 +204,15 @@ class Comparison(SignedSystems, Tabular):
             {"measure": self.measure, "first": one.first, "second": one.second, "difference": one.value}
             | {"low": one.interval.low, "high": one.interval.high, "p_value": one.p_value}
             | {"adjusted_p_value": one.adjusted_p_value, "better": self.better(one)}
+            | _of_these_attacks(one.interval)
+            | self._within_margin(one)
             for one in self.differences
         ]
+
+    def _within_margin(self, one: Difference) -> dict[str, Any]:
+        if one.margin is None:
+            return {}
+        return {**one.margin.to_dict(), "within_margin": one.within_margin}
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name} {one.estimate:.4g}" for name, one in self.intervals.items())
@@ -174,15 +224,19 @@ class Comparison(SignedSystems, Tabular):
 
         return "\n".join(table.render("html") for table in comparison_tables(self, signatures=False))
 
-    def __getitem__(self, pair: tuple[str, str]) -> Difference:
+    def __getitem__(self, pair: tuple[str, str] | str) -> Difference:
         for difference in self.differences:
             if (difference.first, difference.second) == pair:
                 return difference
-        raise KeyError(pair)
+        names = list(self.intervals)
+        if pair in names:
+            raise UsageError(f"{pair!r} is one system, whose value is in .intervals[{pair!r}]; a pair has a difference")
+        pairs = ", ".join(repr((one.first, one.second)) for one in self.differences[:6])
+        raise UsageError(f"there is no pair {pair!r}; the pairs are {pairs}{', ...' * (len(self.differences) > 6)}")
 
     def __str__(self) -> str:
         some = next(iter(self.intervals.values()))
-        lines = [f"{self.measure} ({self.direction} is better); {self.test}; {some.how}"]
+        lines = [self.verdict, f"{self.measure} ({self.direction} is better); {self.test}; {some.how}"]
         lines += [
             f"{name}: {one.estimate:.5g} ({one.low:.5g} to {one.high:.5g})" for name, one in self.intervals.items()
         ]
@@ -205,12 +259,15 @@ class Comparison(SignedSystems, Tabular):
             "against": self.against,
             "compared": self.compared,
             "estimand": self.estimand,
+            "verdict": self.verdict,
             "systems": [
                 {"system": name, "value": one.estimate, "interval": one.to_dict(), **self._signed(name)}
                 for name, one in self.intervals.items()
             ],
             "differences": [{**one.to_dict(), "better": self.better(one)} for one in self.differences],
             "ranks": [one.to_dict() for one in self.ranks],
+            "among_best": list(self.among_best),
+            "best_corrected": self.best_corrected,
             "warnings": list(self.warnings),
         }
 
@@ -225,6 +282,12 @@ class Comparison(SignedSystems, Tabular):
         return {"seeds": seeds}
 
 
+def _of_these_attacks(interval: Interval) -> dict[str, float]:
+    """Both ends for these attacks, where the interval is for new ones."""
+    fixed = interval.these_attacks
+    return {} if fixed is None else {"these_attacks_low": fixed.low, "these_attacks_high": fixed.high}
+
+
 def better_of(difference: Difference, direction: Literal["lower", "higher"]) -> str | None:
     """The better one of two systems; None if they are not told apart."""
     if not difference.adjusted_p_value < 1 - difference.interval.level or not difference.value:
@@ -233,6 +296,7 @@ def better_of(difference: Difference, direction: Literal["lower", "higher"]) -> 
     return difference.first if first_is else difference.second
 
 
+@opens_inputs
 def compare(
     references: Truth,
     systems: Mapping[str, Trainings],
@@ -240,6 +304,8 @@ def compare(
     *,
     thresholds: Mapping[str, Threshold] | None = None,
     against: str | None = None,
+    margin: float | None = None,
+    fragility: bool = False,
     unpaired: bool = False,
     **arguments: Unpack[BootstrapArguments],
 ) -> Comparison:
@@ -258,7 +324,12 @@ def compare(
         Of a measure at a threshold, and only then: one for each system (a number, or a measurement that has one),
         chosen beforehand on other data.
     against
-        Compare all other systems with this one only, or with the ``"best"``.
+        Compare all other systems with this one only, or with the ``"best"``: then the adjusted p of a system is that of
+        being among the best.
+    margin
+        The smallest difference that matters, as 0.005: also test for equivalence, and that no system is worse by it.
+    fragility
+        Also find the few speakers (or attacks, ...) without which each verdict goes, by comparing again without them.
     unpaired
         Let each system be measured on the utterances it has, though others lack them.
     **arguments
@@ -283,11 +354,13 @@ def compare(
 
     """
     given = {str(measure): thresholds} if thresholds is not None else {}
-    how: dict[str, Any] = {"against": against, "unpaired": unpaired, **arguments}
+    how: dict[str, Any] = {"against": against, "margin": margin, "fragility": fragility, "unpaired": unpaired}
+    how |= arguments
     (found,) = compare_measures(references, systems, [measure], thresholds=given, **how)
     return found
 
 
+@opens_inputs
 def compare_measures(
     references: Truth,
     systems: Mapping[str, Trainings],
@@ -295,6 +368,8 @@ def compare_measures(
     *,
     thresholds: Mapping[str, Mapping[str, Threshold]] | None = None,
     against: str | None = None,
+    margin: float | None = None,
+    fragility: bool = False,
     one_family: bool = False,
     unpaired: bool = False,
     **arguments: Unpack[BootstrapArguments],
@@ -303,7 +378,7 @@ def compare_measures(
 
     Parameters
     ----------
-    references, systems, against, unpaired
+    references, systems, against, margin, fragility, unpaired
         As in :func:`compare`.
     measures
         As ``["range-eer", "point-eer@20ms"]``.
@@ -322,9 +397,73 @@ def compare_measures(
 
     """
     how, options = split_arguments(arguments)
-    return _compared(
-        references, systems, measures, options, how, thresholds, against, one_family=one_family, unpaired=unpaired
-    )
+    if margin is not None and not margin > 0:
+        raise UsageError(f"margin={margin!r}: must be above 0, the smallest difference that matters")
+    if one_family and against == BEST:
+        raise UsageError("the best system may be another one by each measure; leave one_family= (--one-family) out")
+    more: dict[str, Any] = {"margin": margin, "one_family": one_family, "unpaired": unpaired}
+    found = _compared(references, systems, measures, options, how, thresholds, against, **more)
+    if not fragility:
+        return found
+
+    def task(wanted: str | Measure, names: Sequence[str], utterances: Sequence[str] | None) -> Task:
+        given = (thresholds or {}).get(str(wanted))
+        fixed = None if given is None else {name: given[name] for name in names}
+        chosen = {name: systems[name] for name in names}
+        parsed = Measure.parse(wanted)
+        return Task.of(references, chosen, parsed, options, how, fixed, unpaired=unpaired, utterances=utterances)
+
+    return tuple(_with_fragility(one, partial(task, wanted)) for one, wanted in zip(found, measures, strict=True))
+
+
+def _with_fragility(found: Comparison, task: Callable[[Sequence[str], Sequence[str] | None], Task]) -> Comparison:
+    """A comparison whose verdicts say what they rest on."""
+
+    def tested(one: Difference) -> Difference:
+        if found.better(one) is None:
+            return one
+        names = one.first, one.second
+        return replace(one, fragility=fragility_of(task(names, None), (0, 1), partial(task, names)))
+
+    return replace(found, differences=tuple(tested(one) for one in found.differences))
+
+
+def letters_of(
+    references: Truth,
+    systems: Mapping[Any, Trainings],
+    table: ResolutionTable,
+    arguments: Mapping[str, Any],
+) -> dict[str, dict[str, str]]:
+    """Letters for the columns of a table: systems that share one do not differ significantly by that measure.
+
+    Measures at a threshold have none: the threshold of a table is chosen on the test set itself.
+
+    Parameters
+    ----------
+    references, systems
+        What the table was measured on.
+    table
+        Of at least two systems.
+    arguments
+        As in :func:`~spoofspan.interval`.
+
+    Returns
+    -------
+    dict
+        Measure -> row -> letters.
+
+    """
+    columns = [column for column, _ in table.rows[0].cells if not Measure.parse(column).at_threshold]
+    if len(table.rows) < 2 or not columns:
+        raise UsageError("letters compare systems by measures without a threshold; give at least two systems")
+    order = list(systems) if isinstance(next(iter(systems)), str) else sorted(systems)
+    named = {row.name: systems[key] for row, key in zip(table.rows, order, strict=True)}
+    single = {name: one[""] if isinstance(one, Mapping) and list(one) == [""] else one for name, one in named.items()}
+    found = compare_measures(references, single, columns, **arguments)
+    return {
+        column: {one.system: one.groups for one in comparison.ranks}
+        for column, comparison in zip(columns, found, strict=True)
+    }
 
 
 @dataclass(frozen=True)
@@ -372,6 +511,7 @@ class GroupedComparison(Tabular):
         return {"by": self.by, "measure": self.measure, "groups": groups, "without_value": reasons}
 
 
+@opens_inputs
 def compare_groups(
     references: Truth,
     systems: Mapping[str, Trainings],
@@ -384,7 +524,7 @@ def compare_groups(
     unpaired: bool = False,
     **arguments: Unpack[BootstrapArguments],
 ) -> GroupedComparison:
-    """Compare systems on each group of utterances, or on each kind of spoofed ranges.
+    """Compare systems on each group of utterances, or on the spoofed ranges of each attack.
 
     Parameters
     ----------
@@ -393,8 +533,9 @@ def compare_groups(
     column
         The group of each utterance (:func:`spoofspan.read_metadata`). By measures of utterances, a column that tells
         bona fide from spoof, such as attacks, leaves every group with all bona fide utterances. Several columns by
-        their names are crossed. By measures of ranges also ``"kind"`` or ``"length"`` (each kind or length of the
-        spoofed ranges, against all bona fide time) and ``"boundary"`` (the time beyond a distance from any boundary).
+        their names are crossed. By measures of ranges also ``"attack"`` or ``"length"`` (the spoofed
+        ranges of each, against all bona fide time; a column ``attack`` is taken so too) and
+        ``"boundary"`` (the time beyond a distance from any boundary).
     name
         What the groups are called, such as ``"attack"``.
     **arguments
@@ -419,13 +560,18 @@ def compare_groups(
     how, options = split_arguments(arguments)
     check_systems(systems)
     wanted = Measure.parse(measure)
-    if isinstance(column, str):
-        parts, about = _parts_in_time(references, wanted, options, column), PARTS_IN_TIME[column]
-        name = column
+    if column == "share" and wanted.basis != "range":
+        column = {"share": spoofed_shares(_ranges_of(references))}
+    columns = {} if isinstance(column, str) else _as_columns(column, name)
+    if isinstance(column, str) or (wanted.basis == "range" and [*columns] == ["attack"]):
+        name = column if isinstance(column, str) else "attack"
+        if columns and getattr(references, "attacks", None) is not None:
+            raise UsageError(NAMED_ALREADY)
+        parts, about = _parts_in_time(references, wanted, options, name, columns.get(name)), PARTS_IN_TIME[name]
     else:
-        columns = _as_columns(column, name)
         parts, about = _parts_of_utterances(references, systems, wanted, options, columns)
         name = ",".join(columns)
+    how = how.within(name.split(","))
     groups: dict[str, Comparison] = {}
     reasons: dict[str, str] = {}
     given = {str(measure): thresholds} if thresholds is not None else {}
@@ -482,24 +628,50 @@ def _parts_of_utterances(
     return parts, f"each {name} is of its own utterances alone"
 
 
-def _parts_in_time(references: Truth, wanted: Measure, options: EvaluationOptions, by: str) -> dict[str, Part]:
-    """The groups of spoofed ranges by kind or length, or of time by its distance from boundaries, as rules."""
+def groups_in_time(by: str, references: Truth, measure: str | Measure) -> bool:
+    """True if the references tell the groups of a measure, and not a column: of attacks those that they name."""
+    named = by != "attack" or (
+        Measure.parse(measure).basis == "range" and getattr(references, "attacks", None) is not None
+    )
+    return by in PARTS_IN_TIME and named
+
+
+def _parts_in_time(
+    references: Truth, wanted: Measure, options: EvaluationOptions, by: str, column: Mapping[str, str] | None = None
+) -> dict[str, Part]:
+    """The groups of spoofed ranges by attack or length, or of time by its distance from boundaries, as rules.
+
+    A ``column`` has the attack of every utterance, where the references do not name it.
+    """
     if by not in PARTS_IN_TIME:
         raise UsageError(f"no groups by {by!r}: {nearest_name(by, PARTS_IN_TIME)}; or give a column")
     check_measure_of_ranges(str(wanted))
-    check_references(references)
-    truth = cast("References", references)
+    truth = _ranges_of(references)
     if by == "boundary":
         found: dict[str, dict[str, Any]] = {f"beyond {one * 1000:g} ms": {"collar": one} for one in DISTANCES}
     else:
         rules, _ = rules_for("range", options.convention, options.rules)
-        chosen = ranges_by_kind(kinds_in(truth)) if by == "kind" else ranges_by_length(LENGTHS)
+        if by == "attack":
+            chosen = ranges_by_attack(attacks_in(truth)) if column is None else _ranges_of_attacks(column, truth)
+        else:
+            chosen = ranges_by_share() if by == "share" else ranges_by_length(LENGTHS)
         found = {
             name: {"regions": one.signed_rules(rules, truth).regions}
             for name, one in chosen.items()
             if one.extent(truth)[0]
         }
     return {name: partial(_under, options, rules) for name, rules in found.items()}
+
+
+def _ranges_of_attacks(column: Mapping[str, str], truth: References) -> dict[str, SpoofedRanges]:
+    check_column("attack", column, truth.utterances)
+    return ranges_by_value(column)
+
+
+def _ranges_of(references: Truth) -> References:
+    """References in time, which groups of spoofed ranges need."""
+    check_references(references)
+    return cast("References", references)
 
 
 def _under(options: EvaluationOptions, rules: Mapping[str, Any]) -> tuple[EvaluationOptions, None]:
@@ -515,6 +687,7 @@ def _compared(
     thresholds: Mapping[str, Mapping[str, Threshold]] | None,
     against: str | None,
     *,
+    margin: float | None = None,
     one_family: bool = False,
     unpaired: bool = False,
     utterances: Sequence[str] | None = None,
@@ -527,6 +700,8 @@ def _compared(
         raise UsageError(f"against={against!r}: no such system; {nearest_name(against, (*systems, BEST))}")
     wanted = [Measure.parse(one) for one in measures]
     options.refuse_proposing_without_events(wanted)
+    for one in wanted:
+        one.kind.ranked_by()  # or refused
     tasks = [
         Task.of(
             references,
@@ -541,48 +716,61 @@ def _compared(
         for one, spelled in zip(wanted, map(str, measures), strict=True)
     ]
     families = [tasks] if one_family else [[task] for task in tasks]
-    pairs = _pairs(list(systems), against)
     return tuple(
-        _comparison(family, number, against)
-        for family in (Family.of(one, pairs) for one in families)
+        _comparison(family, number, against, margin)
+        for family in (_family(one, against) for one in families)
         for number in range(len(family.tasks))
     )
 
 
+def _family(tasks: Sequence[Task], against: str | None) -> Family:
+    """Test the pairs that are asked for."""
+    names = list(tasks[0].rows)
+    if against is None:
+        return Family.of(tasks, list(combinations(range(len(names)), 2)))
+    one, best = against, None
+    if against == BEST:
+        values, direction = tasks[0].values, tasks[0].measure.kind.ranked_by()
+        one = (min if direction == "lower" else max)(values, key=lambda name: values[name])
+        best = names.index(one)
+    place = names.index(one)
+    return Family.of(tasks, [(other, place) for other in range(len(names)) if other != place], best)
+
+
 def compare_left_out(
-    measure: Measure, values: Mapping[str, float], left_out: Sequence[LeftOut], how: Resampling
+    measure: Measure,
+    values: Mapping[str, float],
+    left_out: Sequence[LeftOut],
+    how: Resampling,
+    against: str | None = None,
 ) -> Comparison:
     """Compare systems that were measured before, given the value of each without each cluster; one alone is ranked."""
     rows = {name: [place] for place, name in enumerate(values)}
     spread = JackknifeSpread.from_left_out(measure, how, list(values.values()), left_out)
     task = Task(measure, {}, rows, {name: [] for name in rows}, spread)
-    return _comparison(Family.of([task], _pairs(list(rows), None)), 0, None)
+    return _comparison(_family([task], against), 0, against)
 
 
-def _pairs(names: list[str], against: str | None) -> list[Pair]:
-    """Which systems are compared; the best one is known only after all are."""
-    if against is None or against == BEST:
-        return list(combinations(range(len(names)), 2))
-    one = names.index(against)
-    return [(place, one) for place in range(len(names)) if place != one]
-
-
-def _comparison(family: Family, number: int, against: str | None) -> Comparison:
+def _comparison(family: Family, number: int, against: str | None, margin: float | None = None) -> Comparison:
     """What a family says by one of its measures."""
     task = family.tasks[number]
-    names, direction, how = list(task.rows), task.measure.kind.direction, task.spread.how
+    names, direction, how = list(task.rows), task.measure.kind.ranked_by(), task.spread.how
+    tests: Sequence[MarginTest | None] = [None] * len(family.pairs)
+    if margin is not None:
+        tests = margin_tests(margin, [task.not_worse(pair, margin) for pair in family.pairs])
+    found_of_pairs = zip(family.pairs, family.tested[number], family.adjusted[number], tests, strict=True)
     differences = [
-        Difference(names[i], names[j], one, p, adjusted)
-        for (i, j), (one, p), adjusted in zip(family.pairs, family.tested[number], family.adjusted[number], strict=True)
+        Difference(names[i], names[j], one, p, adjusted, test) for (i, j), (one, p), adjusted, test in found_of_pairs
     ]
     ranked: tuple[Rank, ...] = ()
-    if against is None or against == BEST:
+    among_best: tuple[str, ...] = ()
+    if against is None:
         found = [(one, better_of(one, direction)) for one in differences]
         verdicts = [(better, one.second if better == one.first else one.first) for one, better in found if better]
         ranked = ranks(task.values, verdicts, direction)
-    if against == BEST:
-        against = ranked[0].system
-        differences = [one for one in differences if against in (one.first, one.second)]
+    elif against == BEST:
+        against = names[family.pairs[0][1]]
+        among_best = (against, *(one.first for one in differences if better_of(one, direction) is None))
     intervals = {name: task.interval(name) for name in names}
     return Comparison(
         measure=task.spread.measure,
@@ -593,6 +781,8 @@ def _comparison(family: Family, number: int, against: str | None) -> Comparison:
         compared=family.compared,
         against=against,
         ranks=ranked,
+        among_best=among_best,
+        best_corrected=_best_corrected(task) if len(ranked) > 2 or among_best else None,
         trainings={
             name: dict(zip(seeds, task.spread.estimates[task.rows[name]].tolist(), strict=True))
             for name, seeds in task.seeds.items()
@@ -601,3 +791,8 @@ def _comparison(family: Family, number: int, against: str | None) -> Comparison:
         cautions=tuple(family.cautions),
         signers=signers_of(task.measured),
     )
+
+
+def _best_corrected(task: Task) -> float | None:
+    """The best value without what it owes to luck; None where nothing can be said of other test sets."""
+    return None if task.interval(next(iter(task.rows))).refused else task.best_corrected()

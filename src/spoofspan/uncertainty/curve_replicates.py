@@ -27,9 +27,8 @@ from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.confusion import ConfusionMatrix, Formula, Positive
-from spoofspan.measures.crossing import Step, crossing_at
-from spoofspan.measures.eer import eer_of, equal_error_rate
-from spoofspan.measures.eer_rules import NEIGHBOUR_RULES, check_eer_rule
+from spoofspan.measures.eer import Step, crossing_at, eer_of, equal_error_rate
+from spoofspan.measures.measure import NEIGHBOUR_RULES, check_eer_rule
 from spoofspan.measures.operating_point import Totals
 from spoofspan.measures.ranking import exact_dot
 from spoofspan.uncertainty.gathered import TOTALS, Gathered, Reaching, Replicate, gather_all, gather_near_crossing
@@ -200,13 +199,13 @@ class CurveReplicates:
         return float(sign * max(sign * value for value in exact))
 
     def _called(self, replicate: Replicate) -> set[tuple[int, int]]:
-        """What is called spoof at the threshold, or at several that doubles cannot tell apart."""
+        """Amount called spoof at the threshold, or at several that doubles cannot tell apart."""
         if self._limit is None:
             return self._best(replicate)
         (rate, bound), whole = self._limit, replicate.whole
 
         def beyond(bona_fide: int, spoof: int) -> bool:
-            """Whether FPR is above its bound; or, from the other end, FNR within its bound."""
+            """True if FPR is above its bound; or, from the other end, FNR within its bound."""
             false_positive, false_negative = whole.errors(bona_fide, spoof)
             if rate == "fpr":
                 return false_positive * bound.denominator > bound.numerator * whole.all_bona_fide
@@ -218,7 +217,7 @@ class CurveReplicates:
         return set() if pair is None else {pair}
 
     def _best(self, replicate: Replicate) -> set[tuple[int, int]]:
-        """What is called spoof at the best thresholds: those that doubles cannot tell apart."""
+        """Amount called spoof at the best thresholds: those that doubles cannot tell apart."""
         edges, whole = [np.array(column) for column in replicate.below], replicate.whole
         # at the edges; and the fewest of bona fide called spoof with the most of spoof: inside nothing is better
         at_edges, bounds = self._ratios(whole, *edges), self._ratios(whole, edges[0][:-1], edges[1][1:])

@@ -3,7 +3,7 @@
 Events are found within an utterance, so what a cluster adds to the counts of a measure can be taken out of them again
 (:mod:`spoofspan.measures.events.tallies`). The published variants count in the order of the files and are measured anew
 without each cluster. With many clusters they are dealt into groups, which are left out one by one. Where proposals were
-made of scores, their threshold stays.
+made of scores, their threshold stays. The best F1 of all thresholds is corrected for its optimism, as a minDCF is.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import chain
+from operator import add
 from typing import cast
 
 import numpy as np
 
-from spoofspan.base.columns import Flags, positions
-from spoofspan.base.errors import UndefinedMeasureError, UsageError
+from spoofspan.base.columns import Flags, offsets_of, positions, sum_by_utterance
+from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.progress import progress
 from spoofspan.base.times import Int64
 from spoofspan.measures.events.event_scores import EventCorpus
@@ -27,15 +28,15 @@ from spoofspan.measures.events.tallies import EventTally
 from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import Clusters, dealt
 from spoofspan.uncertainty.left_out import LeftOut
-from spoofspan.uncertainty.measured_system import Signer
-from spoofspan.uncertainty.replicates import Replicates
+from spoofspan.uncertainty.measured_system import OnlyLeftOut, Signer
+from spoofspan.uncertainty.optimism import halves, optimism
 
 # With more clusters than the first, as many groups as the second are left out.
 MOST_LEFT_OUT, GROUPS_LEFT_OUT = 400, 200
 
 
 @dataclass(frozen=True, eq=False)
-class MeasuredEvents:
+class MeasuredEvents(OnlyLeftOut):
     """An event measure of one system, ready to be taken again without any cluster."""
 
     measure: Measure
@@ -47,7 +48,7 @@ class MeasuredEvents:
 
     @property
     def utterances(self) -> Sequence[str]:
-        """What it was measured on."""
+        """Utterances that were measured."""
         return self._events[0]
 
     @property
@@ -62,36 +63,43 @@ class MeasuredEvents:
         found = [(one.references.utterances, _has_events(one)) for one in self.corpora]
         return tuple(chain.from_iterable(names for names, _ in found)), np.concatenate([flags for _, flags in found])
 
-    def replicates(self, clusters: Clusters) -> Replicates:
-        """Refuse to draw clusters."""
-        raise UsageError(
-            f"{self.measure}: event measures have intervals by the method 'jackknife-t' only; leave method= "
-            "(--interval) out"
-        )
-
-    def amounts(self, clusters: Clusters) -> Int64:
-        """Refuse to draw clusters."""
-        raise UsageError(f"{self.measure}: clusters cannot be drawn")
-
     def left_out(self, clusters: Clusters) -> LeftOut:
         """The value without each cluster in turn, or without each group of them."""
         utterances, flags = self._events
         units = clusters.units_of(utterances)
         has_events = np.zeros(clusters.count, bool)
         has_events[units[flags]] = True
+        too_good = self._optimism(units, has_events) if self.measure.kind.optimistic else 0.0
         groups = clusters.count
         if clusters.count > MOST_LEFT_OUT:
             units, groups = dealt(GROUPS_LEFT_OUT, has_events)[units], GROUPS_LEFT_OUT
         values = np.full(groups, self.value)  # a cluster that the system lacks changes nothing
         adds = self.measure.event_kind.variant == "spoofspan"
         rests = self._counted_without_each(units) if adds else self._corpora_without_each(units)
+        cautions: dict[str, None] = {}
         with progress(f"{self.measure} without each", total=groups) as advance:
             for unit, rest in rests:
                 values[unit] = np.nan
                 with suppress(UndefinedMeasureError):
-                    values[unit] = rest.value(self.measure).value
+                    found = rest.value(self.measure)
+                    values[unit] = found.value
+                    cautions |= dict.fromkeys(found.cautions)
                 advance(1)
-        return LeftOut(values, None, has_events)
+        return LeftOut(values, None, has_events, cautions=tuple(cautions), optimism=too_good)
+
+    def _optimism(self, units: Int64, has_events: Flags) -> float:
+        """What is to be added to a value that is the best of this very corpus."""
+        weights = halves(np.ones(has_events.size, bool), has_events)
+        values = np.full(len(weights), np.nan)
+        for place, chosen in enumerate(weights[:, units] > 0):
+            done, tallies = 0, []
+            for corpus in self.corpora:
+                kept = chosen[done : done + len(corpus.references)]
+                done += kept.size
+                tallies += self.stored([_tally_of(corpus, self.measure, kept)])
+            with suppress(UndefinedMeasureError):
+                values[place] = reduce(add, tallies).value(self.measure).value
+        return optimism(self.value, values)
 
     def _counted_without_each(self, units: Int64) -> Iterator[tuple[int, EventTally]]:
         """Each group of utterances, and what is counted without it: all counts less those of the group."""
@@ -118,16 +126,21 @@ class MeasuredEvents:
 
 
 def tallies_of_groups(corpus: EventCorpus, measure: Measure, units: Int64) -> dict[int, EventTally]:
-    """What a measure counts of each group of utterances, given the group of each."""
-    of_file = _units_of_files(corpus, units)
-    return {
-        group: corpus.part(*map(np.flatnonzero, (units == group, of_file == group))).tally(measure)
-        for group in np.unique(units).tolist()
-    }
+    """Counts of a measure of each group of utterances, given the group of each."""
+    return {group: _tally_of(corpus, measure, units == group) for group in np.unique(units).tolist()}
+
+
+def _tally_of(corpus: EventCorpus, measure: Measure, kept: Flags) -> EventTally:
+    """Counts of a measure of some utterances."""
+    files = _units_of_files(corpus, kept.astype(np.int64)) == 1
+    return corpus.part(np.flatnonzero(kept), np.flatnonzero(files)).tally(measure)
 
 
 def _has_events(corpus: EventCorpus) -> Flags:
-    flags: Flags = np.diff(spoof_ranges(corpus.references, unite=True).offsets) > 0
+    offsets = spoof_ranges(corpus.references, unite=True).offsets
+    if corpus.chosen is not None:
+        offsets = offsets_of(sum_by_utterance(corpus.chosen.astype(np.int64), offsets))
+    flags: Flags = np.diff(offsets) > 0
     return flags
 
 

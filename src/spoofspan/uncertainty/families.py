@@ -17,20 +17,21 @@ import numpy as np
 
 from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64
+from spoofspan.data.front_door import training_name
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
-from spoofspan.data.sides import training_name
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import Threshold, check_threshold
+from spoofspan.uncertainty.best import set_p_values, without_winners_curse
 from spoofspan.uncertainty.clusters import Resampling
 from spoofspan.uncertainty.jackknife import positive_semidefinite
 from spoofspan.uncertainty.max_t import adjusted_p_values
 from spoofspan.uncertainty.measured_system import Measured, System, measured_systems
 from spoofspan.uncertainty.seeds import components_of, joint_interval, mean_of_rows, refuse_draws, seed_cautions
 from spoofspan.uncertainty.spreads import Interval, Spread, spread_of
-from spoofspan.uncertainty.variance_components import VarianceComponents
+from spoofspan.uncertainty.variance_components import Term, VarianceComponents
 
 if TYPE_CHECKING:
     from spoofspan.evaluation.utterances import Truth
@@ -101,6 +102,16 @@ class Task:
         """System -> the parts of its variance, of systems with several trainings."""
         return {name: components_of(self.spread, rows) for name, rows in self.rows.items()}
 
+    def p_values_of_best(self, degrees: float) -> list[float]:
+        """The p-value of each system being among the best."""
+        values, direction = list(self.values.values()), self.measure.kind.ranked_by()
+        return set_p_values(values, _covariance([self]), degrees, direction, self.spread.how.seed)
+
+    def best_corrected(self) -> float:
+        """The best value, less what it owes to having been chosen among the systems."""
+        values, direction = list(self.values.values()), self.measure.kind.ranked_by()
+        return without_winners_curse(values, _covariance([self]), direction, self.spread.how.seed)
+
     def interval(self, name: str) -> Interval:
         """The interval of a system's value, over test sets and, if it has several, over trainings."""
         return joint_interval(self.spread, self.rows[name], name)
@@ -109,8 +120,7 @@ class Task:
         """The interval of the difference of two systems, and its p-value."""
         names = list(self.rows)
         trained = {names[place]: self.components[names[place]] for place in pair}
-        terms = [term for one in trained.values() if one is not None for term in one.terms]
-        found, p_value = self.spread.tested(self.contrasts[pair[0]] - self.contrasts[pair[1]], terms)
+        found, p_value = self.spread.tested(self.contrasts[pair[0]] - self.contrasts[pair[1]], self.terms(pair))
         several = [name for name in trained if self.seeds[name]]
         alone = [
             f"{name} was trained once: what another training changes is not in its comparison with {several[0]}"
@@ -119,6 +129,19 @@ class Task:
         ]
         cautions = (*found.warnings, *seed_cautions(trained), *alone)
         return replace(found, seeds="other" if several else "", warnings=cautions), p_value
+
+    def not_worse(self, pair: Pair, margin: float) -> tuple[float, float]:
+        """The p-values of each of two systems being worse by a margin."""
+        sign = 1.0 if self.measure.kind.ranked_by() == "lower" else -1.0
+        contrast = sign * (self.contrasts[pair[0]] - self.contrasts[pair[1]])
+        terms = self.terms(pair)
+        first, second = (self.spread.p_value_below(one, terms, margin) for one in (contrast, -contrast))
+        return first, second
+
+    def terms(self, pair: Pair) -> list[Term]:
+        """What training adds to the variance of the difference of two systems."""
+        parts = [list(self.components.values())[place] for place in pair]
+        return [term for one in parts if one is not None for term in one.terms]
 
     def movements(self) -> Float64:
         """How the systems' values move together: a row for each, whose products are covariances."""
@@ -136,11 +159,20 @@ class Family:
     needed: int | None  # as many replicates could decide what these cannot
 
     @classmethod
-    def of(cls, tasks: Sequence[Task], pairs: Sequence[Pair]) -> Family:
-        """Compare; replicates are raised until they can decide, up to a bound."""
+    def of(cls, tasks: Sequence[Task], pairs: Sequence[Pair], best: int | None = None) -> Family:
+        """Compare; replicates are raised until they can decide, up to a bound.
+
+        With the ``best`` system, the other one of each pair is tested for being among the best of all.
+        """
         while True:
             tested = [[task.difference(pair) for pair in pairs] for task in tasks]
-            adjusted = _adjusted(tasks, pairs, tested)
+            degrees = _middle_degrees(tested)
+            if best is None:
+                adjusted = _adjusted(tasks, pairs, tested, degrees)
+            else:
+                (task,) = tasks
+                among = task.p_values_of_best(degrees)
+                adjusted = [among[one if other == best else other] for one, other in pairs]
             needed = _replicates_needed(tasks[0].spread.how, tested, adjusted)
             if needed is None or needed > MOST_REPLICATES:
                 split = [adjusted[place * len(pairs) :][: len(pairs)] for place in range(len(tasks))]
@@ -149,7 +181,7 @@ class Family:
 
     @property
     def compared(self) -> int:
-        """How many comparisons there are."""
+        """Number of comparisons."""
         return len(self.tasks) * len(self.pairs)
 
     @property
@@ -165,25 +197,35 @@ class Family:
 
 
 def _adjusted(
-    tasks: Sequence[Task], pairs: Sequence[Pair], tested: Sequence[Sequence[tuple[Interval, float]]]
+    tasks: Sequence[Task],
+    pairs: Sequence[Pair],
+    tested: Sequence[Sequence[tuple[Interval, float]]],
+    degrees: float,
 ) -> list[float]:
+    size = len(tasks[0].rows)
+    places = [(number * size + i, number * size + j) for number in range(len(tasks)) for i, j in pairs]
+    p_values = [p for row in tested for _, p in row]
+    return adjusted_p_values(p_values, places, _covariance(tasks), degrees, tasks[0].spread.how.seed)
+
+
+def _middle_degrees(tested: Sequence[Sequence[tuple[Interval, float]]]) -> float:
+    """How well the covariance is known: the middle of the degrees of freedom that differences have of their own."""
+    degrees = [one.degrees_of_freedom for row in tested for one, _ in row if one.degrees_of_freedom is not None]
+    known = [one for one in degrees if not isnan(one)]
+    return float(np.median(known)) if known else float("inf")
+
+
+def _covariance(tasks: Sequence[Task]) -> Float64:
+    """The covariance of the systems' values by all measures, over other test sets and trainings."""
     moved = [task.movements() for task in tasks]
     signed = [(rows, task.spread.signs) for rows, task in zip(moved, tasks, strict=True)]
     parts = [one for task in tasks for one in task.components.values()]
     trained = [0.0 if one is None else sum(term.variance for term in one.terms) for one in parts]
-    size = len(tasks[0].rows)
-    places = [(number * size + i, number * size + j) for number in range(len(tasks)) for i, j in pairs]
-    found = [one for row in tested for one in row]
-    degrees = [one.degrees_of_freedom for one, _ in found if one.degrees_of_freedom is not None]
-    # differences have degrees of freedom of their own; the middle one says how well the covariance is known
-    known = [one for one in degrees if not isnan(one)]
-    middle = float(np.median(known)) if known else float("inf")
     # measures that left out clusters in other groups are treated as if they did not move together
     covariance = np.diag(trained) + np.block(
         [[a * s @ b.T if a.shape[1] == b.shape[1] else np.zeros((len(a), len(b))) for b in moved] for a, s in signed]
     )
-    covariance = positive_semidefinite(covariance)  # that of crossed factors need not be
-    return adjusted_p_values([p for _, p in found], places, covariance, middle, tasks[0].spread.how.seed)
+    return positive_semidefinite(covariance)  # that of crossed factors need not be
 
 
 def _replicates_needed(

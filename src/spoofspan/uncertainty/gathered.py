@@ -35,7 +35,7 @@ from spoofspan.data.scores import Higher, Values
 from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import NS_PER_BLOCK, Columns, ScoreMass, UtteranceBlock
 from spoofspan.mass.score_runs import mirrored
-from spoofspan.measures.crossing import SAMPLE, Amounts, Reached, crossing, sum_ties
+from spoofspan.measures.eer import SAMPLE, Amounts, Reached, crossing, sum_ties
 from spoofspan.measures.operating_point import Totals
 from spoofspan.uncertainty.replicates import ExactColumns, add_by_unit, all_but_one, confusions_by_unit, each_by_unit
 
@@ -79,7 +79,7 @@ class Replicate:
 
     @property
     def is_defined(self) -> bool:
-        """Whether both classes are there, and some of them under scores."""
+        """True if both classes are there, and some of them under scores."""
         whole = self.whole
         return bool(whole.all_bona_fide and whole.all_spoof and whole.bona_fide + whole.spoof)
 
@@ -116,7 +116,7 @@ class Gathered:
 
     @property
     def units(self) -> int:
-        """How many units get a weight."""
+        """Number of weighted units."""
         return len(self.columns.columns)
 
     def replicates(self, weights: Int64) -> Iterator[Replicate]:
@@ -152,7 +152,7 @@ class Gathered:
         return sums[TOTALS : TOTALS + edges].tolist(), sums[TOTALS + edges :].tolist()
 
     def _called_under(self, weights: Int64, below: Below, group: int, end: int) -> Called:
-        """What is called spoof under weights once each distinct score of some groups is."""
+        """Amount called spoof under weights once each distinct score of some groups is."""
         first, last = int(self.group_ends[group]), int(self.group_ends[end])
         start = int(self.ends[first - 1]) if first else 0
         ends = self.ends[first:last] - start
@@ -166,7 +166,7 @@ class Gathered:
         ]
 
     def _called_without(self, of_all: Called, place: Int64, rows: Int64, below: Below, group: int, end: int) -> Called:
-        """What is called spoof without a unit, given its rows and the place of each among distinct scores."""
+        """Amount called spoof without a unit, given its rows and the place of each among distinct scores."""
         first, last = int(self.group_ends[group]), int(self.group_ends[end])
         inside = slice(*np.searchsorted(place, (first, last)))
         called = []

@@ -11,15 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import nan
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
+from spoofspan.data.front_door import opens_inputs
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.kind import Scale
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import Threshold
 from spoofspan.uncertainty.clusters import ClusterCounts, Clusters, Resampling
-from spoofspan.uncertainty.left_out import class_flags, sums_by_unit
+from spoofspan.uncertainty.jackknife import Jackknife, bounds
+from spoofspan.uncertainty.left_out import LeftOut, class_flags, sums_by_unit
 from spoofspan.uncertainty.measured_system import BootstrapArguments, Measured, System, measured_system, split_arguments
 from spoofspan.uncertainty.replicates import MeasuredReplicates
 from spoofspan.uncertainty.spreads import Interval, JackknifeSpread, PercentileSpread, spread_of
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.utterances import Truth
 
 
+@opens_inputs
 def interval(
     references: Truth,
     scores: System,
@@ -104,3 +109,29 @@ def bootstrap_of(
     name, estimates = getattr(function, "__name__", "value"), np.array([float(function(mass))])
     counts = ClusterCounts.of([class_flags(sums_by_unit(mass, units, drawn.count, None))])
     return cast("type[PercentileSpread]", how.chosen.spread).drawn(name, "raw", counts, estimates, [engine], how).one(0)
+
+
+def interval_of_left_out(
+    name: str, value: float, left_out: LeftOut, confidence: float, *, scale: Scale = "raw"
+) -> Interval:
+    """Interval of any statistic by the jackknife, given its values without each cluster."""
+    how = Resampling(confidence=confidence, clusters_are=left_out.factor)  # which checks the level
+    jackknife = Jackknife.from_left_out([value], [left_out], shares=False)
+    found, refusal, counts = jackknife.estimate([1.0]), jackknife.refusal, jackknife.counts
+    low, high = (nan, nan) if refusal is not None else bounds(found, scale, how.confidence)
+    return Interval(
+        measure=name,
+        estimate=value,
+        low=low,
+        high=high,
+        level=how.confidence,
+        method="jackknife-t",
+        clusters=counts.clusters,
+        standard_error=found.standard_error,
+        warnings=counts.cautions if refusal is None else (refusal,),
+        drawn_by=left_out.factor,
+        degrees_of_freedom=found.degrees_of_freedom,
+        with_bona_fide=counts.with_bona_fide,
+        with_spoof=counts.with_spoof,
+        levels=counts.levels,
+    )

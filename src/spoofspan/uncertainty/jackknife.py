@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, isclose, isnan, log, nan, sqrt
+from math import exp, fsum, isclose, isnan, log, nan, sqrt
 
 import numpy as np
 
@@ -107,7 +107,7 @@ def positive_semidefinite(covariance: Float64) -> Float64:
 
 
 def is_share(measure: Measure) -> bool:
-    """Whether a measure is a rate or a share, and no cost."""
+    """True if a measure is a rate or a share, and no cost."""
     return measure.kind.scale == "logit" and measure.kind.percent
 
 
@@ -183,7 +183,7 @@ class Jackknife:
 
     @cached_property
     def deviations(self) -> Float64:
-        """How far each value without a cluster is from the mean of its factor: a row for each cluster."""
+        """Distance of each value without a cluster from the mean of its factor: a row for each cluster."""
         blocks = [self.without[rows] for *_, rows in self._parts]
         return np.concatenate([block - block.mean(axis=0) for block in blocks])
 
@@ -197,19 +197,43 @@ class Jackknife:
     def estimate(self, contrast: Sequence[float] | Float64) -> Estimate:
         """A sum of systems with weights, its standard error and degrees of freedom; NaN where it is refused."""
         weights = np.asarray(contrast, np.float64)
-        value = float(self.values @ weights)
+        value = fsum((self.values * weights).tolist())  # exactly 0 for systems that are the same
         if self.refusal is not None:
             return Estimate(value, nan, nan)
         both = [self._estimate(value, one) for one in (weights, self._of_logits(weights))]
         return max(both, key=lambda one: one.standard_error)
 
     def _estimate(self, value: float, weights: Float64) -> Estimate:
-        squares = (self.deviations @ weights) ** 2
-        parts = [(sign, (count - 1) / count * float(squares[rows].sum())) for sign, count, rows in self._parts]
-        variance = sum(sign * part for sign, part in parts)
+        squares = self._squares(weights)
+        parts = self._variances(squares)
+        variance = sum(sign * part for (sign, *_), part in zip(self._parts, parts, strict=True))
         if variance <= 0:
-            variance = max(part for _, part in parts)
+            variance = max(parts)
         return Estimate(value, sqrt(variance), self._degrees_of_freedom(squares))
+
+    def variances(self, contrast: Sequence[float] | Float64) -> list[float]:
+        """The variance of a sum of systems over the levels of each factor, and over each product of several."""
+        return self._variances(self._squares(np.asarray(contrast, np.float64)))
+
+    def _variances(self, squares: Float64) -> list[float]:
+        return [(count - 1) / count * float(squares[rows].sum()) for _, count, rows in self._parts]
+
+    def _squares(self, weights: Float64) -> Float64:
+        """Squared deviations of a sum of systems.
+
+        Nearly all sums are of one or two systems of many: for 40 systems on 71,237 clusters, to read theirs alone takes
+        a tenth of the time of the whole product.
+        """
+        columns = np.flatnonzero(weights).tolist()
+        if not 0 < len(columns) <= 2:
+            return np.asarray((self.deviations @ weights) ** 2)
+        first, *second = (weights[column] * self._by_system[column] for column in columns)
+        return np.asarray((first + second[0] if second else first) ** 2)
+
+    @cached_property
+    def _by_system(self) -> Float64:
+        """The deviations with those of each system side by side."""
+        return np.ascontiguousarray(self.deviations.T)
 
     def _of_logits(self, weights: Float64) -> Float64:
         """The weights of a difference if the slope of logits at each side counts, instead of that between both."""
@@ -231,7 +255,7 @@ class Jackknife:
 
     @cached_property
     def refusal(self) -> str | None:
-        """Why nothing can be said of other test sets; None if something can."""
+        """Reason why nothing can be said of other test sets; None if something can."""
         if self.counts.refusal is None and np.isnan(self.without).any():
             return "without one of the clusters the measure has no value, so there is no interval and no p-value"
         return self.counts.refusal

@@ -37,7 +37,7 @@ from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.confusion import ConfusionMatrix, Formula
 from spoofspan.measures.kind import Kept, RatioKind
-from spoofspan.measures.measure_settings import MeasureSettings
+from spoofspan.measures.measure import MeasureSettings
 from spoofspan.measures.operating_point import OperatingPoint, Totals, called_spoof, point_at, totals
 from spoofspan.uncertainty.clusters import UNNAMED, ClusterCounts
 from spoofspan.uncertainty.gathered import sampled_scores
@@ -89,12 +89,12 @@ class LeftOut:
 
     @property
     def flags(self) -> tuple[Flags | None, Flags | None]:
-        """Which clusters have any bona fide, and which any spoof."""
+        """Clusters that have any bona fide, and which any spoof."""
         return self.bona_fide, self.spoof
 
 
 def count_left_out(systems: Sequence[LeftOut]) -> ClusterCounts:
-    """How many clusters systems on the same clusters have, by class."""
+    """Number of clusters that systems on the same clusters have, by class."""
     factors = [ways for ways in zip(*(one.ways for one in systems), strict=True) if ways[0].factor]
     counts = [ClusterCounts.of((one.flags for one in ways), ways[0].factor, ways[0].alone) for ways in factors]
     return ClusterCounts.of_factors(counts)
@@ -155,7 +155,7 @@ def sums_by_unit(mass: ScoreMass, unit_of: Int64, units: int, point: OperatingPo
 
 
 def class_flags(sums: Int64) -> tuple[Flags, Flags]:
-    """Which units have any bona fide, and any spoof."""
+    """Units that have any bona fide, and any spoof."""
     return sums[:, 0] + sums[:, 2] > 0, sums[:, 1] + sums[:, 3] > 0
 
 
@@ -222,9 +222,7 @@ def _moved(
     """Move the rates without each unit along the curve, until what is kept is as it was."""
     change = rates[0] - seen[0], rates[1] - seen[1]
     apart = change[0] - change[1] if kept == "difference" else change[0] if kept == "fpr" else -change[1]
-    known = apart[~np.isnan(apart)]
-    distance = CHORD * sqrt((known.size - 1) / max(known.size, 1) * float(((known - known.mean()) ** 2).sum()))
-    right, down = _chord(mass, point, kept, distance)
+    right, down = _chord(mass, point, kept, CHORD * jackknife_error(apart))
     if kept == "difference":
         share = down / (right + down) if right + down else 0.5
         return rates[0] - (1 - share) * apart, rates[1] + share * apart
@@ -233,8 +231,29 @@ def _moved(
     return rates[0] + (change[1] * right / down if down else 0.0), rates[1] - change[1]
 
 
+def jackknife_error(without: Float64) -> float:
+    """The standard error of a value, given what it is without each cluster; NaN counts as no value.
+
+    >>> round(jackknife_error(np.array([1.0, 2.0, 3.0])), 4)
+    1.1547
+    """
+    known = without[~np.isnan(without)]
+    return sqrt((known.size - 1) / max(known.size, 1) * float(((known - known.mean()) ** 2).sum()))
+
+
 def _chord(mass: ScoreMass, point: OperatingPoint, kept: Kept, distance: float) -> tuple[float, float]:
     """How far FPR rises and FNR falls between thresholds at which what is kept is a distance below and above."""
+    first, last = chord_points(mass, point, kept, distance)
+    return (
+        last.false_positive_rate - first.false_positive_rate,
+        first.false_negative_rate - last.false_negative_rate,
+    )
+
+
+def chord_points(
+    mass: ScoreMass, point: OperatingPoint, kept: Kept, distance: float
+) -> tuple[OperatingPoint, OperatingPoint]:
+    """The operating points at which what is kept is a distance below and above that of a point."""
     distinct, *columns = sampled_scores(mass)
     called = [np.concatenate(([0.0], np.cumsum(column.astype(np.float64)))) for column in columns]
     fpr, recall = (curve / max(float(curve[-1]), 1.0) for curve in called)
@@ -243,15 +262,12 @@ def _chord(mass: ScoreMass, point: OperatingPoint, kept: Kept, distance: float) 
     at = distinct.size if point.everything else int(np.searchsorted(distinct, tau))
     low = max(int(np.searchsorted(level, level[at] - distance, side="right")) - 1, 0)
     high = min(int(np.searchsorted(level, level[at] + distance)), distinct.size)
-    ends = []
-    for place in (low, high):
-        if place == distinct.size:
-            whole = totals(mass)
-            ends.append(whole.point(None, whole.bona_fide, whole.spoof))
-        else:
-            ends.append(point_at(mass, mirrored(float(distinct[place]), mass.higher)))
-    first, last = ends
-    return (
-        last.false_positive_rate - first.false_positive_rate,
-        first.false_negative_rate - last.false_negative_rate,
-    )
+    return _point_at_place(mass, distinct, low), _point_at_place(mass, distinct, high)
+
+
+def _point_at_place(mass: ScoreMass, distinct: Values, place: int) -> OperatingPoint:
+    """The operating point below a distinct score; after the last one, everything is called spoof."""
+    if place == distinct.size:
+        whole = totals(mass)
+        return whole.point(None, whole.bona_fide, whole.spoof)
+    return point_at(mass, mirrored(float(distinct[place]), mass.higher))

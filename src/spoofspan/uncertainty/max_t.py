@@ -95,21 +95,28 @@ def _deviate(p: float, degrees: float) -> float:
 
 def draw_ratios(rng: np.random.Generator, count: int, pairs: Int64, covariance: Float64, degrees: float) -> Float64:
     """Draw |difference| / its estimated standard error of each pair: a row for each draw."""
-    values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    drawn = rng.standard_normal((count, len(root))) @ root.T
+    drawn, estimated = draw_values(rng, count, covariance, degrees)
     first, second = pairs.T
     variance = (covariance[first, first] + covariance[second, second] - 2 * covariance[first, second])[None, :]
     # systems that are the same do not differ, up to rounding
     same = variance[0] <= 1e-12 * (covariance[first, first] + covariance[second, second])
-    if np.isfinite(degrees):
-        estimated = _draw_covariances(rng, count, root, degrees)
+    if estimated is not None:
         diagonal = np.diagonal(estimated, axis1=1, axis2=2)
         variance = diagonal[:, first] + diagonal[:, second] - 2 * estimated[:, first, second]
     ratios = np.zeros((count, len(pairs)))
     apart = np.abs(drawn[:, first] - drawn[:, second])
     np.divide(apart, np.sqrt(np.maximum(variance, 0.0)), out=ratios, where=np.broadcast_to(~same, ratios.shape))
     return ratios
+
+
+def draw_values(
+    rng: np.random.Generator, count: int, covariance: Float64, degrees: float
+) -> tuple[Float64, Float64 | None]:
+    """Draw normal values, a row for each draw, and covariances as estimated; None if they are known."""
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    drawn = rng.standard_normal((count, len(root))) @ root.T
+    return drawn, _draw_covariances(rng, count, root, degrees) if np.isfinite(degrees) else None
 
 
 def _draw_covariances(rng: np.random.Generator, count: int, root: Float64, degrees: float) -> Float64:
@@ -126,8 +133,10 @@ def _draw_covariances(rng: np.random.Generator, count: int, root: Float64, degre
     return covariances
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+def holm(p_values: Sequence[float], most: int | None = None) -> list[float]:
     """Holm's correction: the lowest p times their number, the next times one less, ..., never falling, at most 1.
+
+    Where no more than ``most`` of the hypotheses can be true together, no p is multiplied by more (Shaffer, 1986).
 
     >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
@@ -137,5 +146,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
     p = np.asarray(p_values, np.float64)
     order = np.argsort(p, kind="stable")  # NaN comes last, and stays
     adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(np.maximum.accumulate((p.size - np.arange(p.size)) * p[order]), 1.0)
+    left = np.minimum(p.size - np.arange(p.size), p.size if most is None else most)
+    adjusted[order] = np.minimum(np.maximum.accumulate(left * p[order]), 1.0)
     return [float(one) for one in adjusted]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -13,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 import numpy as np
 
 from spoofspan.base.columns import Flags
-from spoofspan.base.errors import SpoofspanWarning, UsageError, nearest_name
+from spoofspan.base.errors import SpoofspanWarning, UsageError, nearest_name, warn_user
 from spoofspan.base.times import Float64, Int64
+from spoofspan.data.front_door import of_whole_utterances
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.rules import RULES
 from spoofspan.data.scores import Scores
-from spoofspan.data.sides import of_whole_utterances
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.corpus import Corpus, corpus_of
 from spoofspan.evaluation.plan import EvaluationOptions, MeasuringArguments, Plan, no_point
@@ -34,7 +33,7 @@ from spoofspan.uncertainty.curve_replicates import AucReplicates, CostReplicates
 from spoofspan.uncertainty.gathered import gather_all
 from spoofspan.uncertainty.left_out import LeftOut, class_flags, left_out_at, sums_by_unit
 from spoofspan.uncertainty.methods import Method
-from spoofspan.uncertainty.optimism import halves, optimism
+from spoofspan.uncertainty.optimism import BETTER, BETTER_CALIBRATED, halves, optimism
 from spoofspan.uncertainty.replicates import (
     ConfusionReplicates,
     MeanReplicates,
@@ -58,7 +57,7 @@ class Measured(Protocol):
 
     @property
     def measure(self) -> Measure:
-        """What is measured."""
+        """Measure of the value."""
 
     @property
     def value(self) -> float:
@@ -66,15 +65,15 @@ class Measured(Protocol):
 
     @property
     def utterances(self) -> Sequence[str]:
-        """What it was measured on."""
+        """Utterances that were measured."""
 
     @property
     def signer(self) -> Signer | None:
-        """What signs the value."""
+        """Signer of the value."""
 
     @property
     def shared(self) -> Mapping[str, str]:
-        """What numbers must have in common to be compared."""
+        """Settings that numbers share to be compared."""
 
     @property
     def spoofed(self) -> Collection[str]:
@@ -87,7 +86,20 @@ class Measured(Protocol):
         """The fastest exact way to measure draws of clusters."""
 
     def amounts(self, clusters: Clusters) -> Int64:
-        """What each cluster has of both classes."""
+        """Amounts of both classes in each cluster."""
+
+
+class OnlyLeftOut:
+    """A measured system whose clusters cannot be drawn."""
+
+    def replicates(self, clusters: Clusters) -> Replicates:
+        """Refuse to draw clusters."""
+        measure = cast("Measured", self).measure
+        raise UsageError(f"{measure} has intervals by the method 'jackknife-t' only; leave method= (--interval) out")
+
+    def amounts(self, clusters: Clusters) -> Int64:
+        """Refuse to draw clusters."""
+        raise UsageError(f"{cast('Measured', self).measure}: clusters cannot be drawn")
 
 
 def leave_out(system: Measured, clusters: Clusters) -> LeftOut:
@@ -144,17 +156,17 @@ class MeasuredSystem:
 
     @property
     def measure(self) -> Measure:
-        """What is measured."""
+        """Measure of the value."""
         return self.plan.measure
 
     @property
     def shared(self) -> Mapping[str, str]:
-        """What numbers must have in common to be compared."""
+        """Settings that numbers share to be compared."""
         return self.plan.shared
 
     @property
     def utterances(self) -> Sequence[str]:
-        """What it was measured on."""
+        """Utterances that were measured."""
         return self.mass.utterances
 
     @property
@@ -165,7 +177,7 @@ class MeasuredSystem:
         return {self.utterances[i] for i in np.flatnonzero(spoof).tolist()}
 
     def amounts(self, clusters: Clusters) -> Int64:
-        """What each cluster has of both classes."""
+        """Amounts of both classes in each cluster."""
         return sums_by_unit(self.mass, clusters.units_of(self.utterances), clusters.count, None)
 
     def replicates(self, clusters: Clusters) -> Replicates:
@@ -199,13 +211,16 @@ class MeasuredSystem:
         if isinstance(engine, MeasuredReplicates) and count > MOST_LEFT_OUT:
             group = dealt(GROUPS_LEFT_OUT, *flags)
             engine = MeasuredReplicates(self.mass, group[units], GROUPS_LEFT_OUT, self.plan.number)
-        return LeftOut(engine.values_without_each(), *flags)
+        return self._corrected(LeftOut(engine.values_without_each(), *flags), clusters, flags)
 
     def _corrected(self, left_out: LeftOut, clusters: Clusters, flags: tuple[Flags, Flags]) -> LeftOut:
         """What was left out, with the optimism of a value that is fitted to this very corpus."""
         if not self.measure.kind.optimistic:
             return left_out
-        return replace(left_out, optimism=optimism(self.value, self.replicates(clusters).values(halves(*flags))))
+        few_calibrated = isinstance(self.measure.kind, ScoreCostKind) and self.measure.basis == "utterance"
+        better = BETTER_CALIBRATED if few_calibrated else BETTER
+        of_halves = self.replicates(clusters).values(halves(*flags))
+        return replace(left_out, optimism=optimism(self.value, of_halves, better))
 
 
 @singledispatch
@@ -242,7 +257,7 @@ def _of_pairs(kind: PairKind, system: MeasuredSystem, units: Int64, count: int) 
 
 @fast_replicates.register(ScoreCostKind)
 def _of_score_costs(kind: ScoreCostKind, system: MeasuredSystem, units: Int64, count: int) -> Replicates | None:
-    if kind.fitted:  # anew to each draw
+    if kind.optimistic:  # fitted anew to each draw
         return None
     return CostReplicates(system.mass, units, count, kind.score_costs(system.plan, system.mass))
 
@@ -269,7 +284,7 @@ class SignedSystems:
         return {name: signer() for name, signer in self.signers.items()}
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled or copied: the signatures, and not the corpus that is needed to make them."""
+        """State for pickling and copying: the signatures, and not the corpus that is needed to make them."""
         return {**vars(self), "signers": {name: partial(replace, one) for name, one in self.signatures.items()}}
 
 
@@ -298,7 +313,11 @@ def _value_at(plan: Plan) -> Callable[[OperatingPoint], float]:
 
 
 def measured_system(
-    truth: Truth, system: System, measure: Measure, options: EvaluationOptions, threshold: Threshold | None = None
+    truth: Truth | Corpus,
+    system: System,
+    measure: Measure,
+    options: EvaluationOptions,
+    threshold: Threshold | None = None,
 ) -> Measured:
     """Settle the rules, lay over and measure once."""
     return _measured(corpus_of(truth, system), measure, options, threshold)
@@ -335,7 +354,7 @@ def measured_systems(
         measured[name] = found = _measured(corpus, measure, options, thresholds.get(name))
         if isinstance(found, MeasuredSystem):
             for text in measure.kind.cautions(found.plan, Value(found.value, found.found_at)):
-                warnings.warn(f"{name}, {measure}: {text}", SpoofspanWarning, stacklevel=4)
+                warn_user(f"{name}, {measure}: {text}", SpoofspanWarning)
     # numbers of the same measure on the same references may be compared if these are equal; nothing has to be hashed
     (first_name, first), *others = measured.items()
     used = set(first.utterances)

@@ -33,7 +33,7 @@ class Replicates(Protocol):
 
     @property
     def units(self) -> int:
-        """How many units get a weight."""
+        """Number of weighted units."""
 
     def values(self, weights: Int64) -> Float64:
         """The value of each replicate (a row of weights, one per unit); NaN where it has none."""

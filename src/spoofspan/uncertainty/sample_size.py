@@ -1,4 +1,4 @@
-"""How large a test set must be to tell two values apart, and what a test set of a given size can tell.
+"""Size of a test set that separates two values, and the smallest difference that a test set detects.
 
 A jackknife over the clusters of an evaluation says by how much one cluster moves a value: with C clusters and the
 variance V of the value, one cluster contributes ``C V``. On n clusters of the same kind the difference of two systems
@@ -12,6 +12,15 @@ r is that of the two systems where both are measured on the same clusters (*pair
 A rate of another height varies by another amount. Where the values to be told apart are not those that were measured,
 ``s^2`` is scaled as the variance of a share is, by ``p (1 - p)``.
 
+Of two crossed factors, the variance splits into a part of speakers, one of attacks and one of their pairs (the
+variances of the jackknives over either factor have that of the pairs in them). Each falls with the number of its own
+levels, so more speakers leave the part of the attacks as it is.
+
+The variance is an estimate with degrees of freedom, and so is what follows for the size of a test set: numbers are also
+given for both ends of the variance's interval, by chi-square. And a measured difference is partly chance: systems that
+look far apart are nearer on average. So a plan for a measured difference also has a row for the difference that it
+exceeds with 80 % confidence (Perugini, Gallucci and Costantini, 2014).
+
 The power of the test is a noncentral t probability, integrated over the law of the estimated standard error::
 
     power = E[1 - Phi(t u - delta) + Phi(-t u - delta)],    u^2 ~ chi^2(df) / df,    delta = difference / standard error
@@ -20,14 +29,17 @@ The power of the test is a noncentral t probability, integrated over the law of 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
+from spoofspan.data.front_door import check_systems, opens_inputs
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
-from spoofspan.data.sides import check_systems
 from spoofspan.measures.measure import Measure, in_percent, number_text
 from spoofspan.uncertainty.clusters import estimand
 from spoofspan.uncertainty.jackknife import Jackknife, is_share
@@ -38,20 +50,18 @@ from spoofspan.uncertainty.measured_system import (
     measured_systems,
     split_arguments,
 )
+from spoofspan.uncertainty.sentences import plan_sentence
+from spoofspan.uncertainty.student import quantile
+from spoofspan.uncertainty.variance_components import Design
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-
-from statistics import NormalDist
-
-import numpy as np
-
-from spoofspan.uncertainty.student import quantile
-
 NORMAL = NormalDist()
 FEWEST = 3
 MOST = 10**9
+# The least difference of two systems is the end of an interval at this level: with 80 % confidence it is larger.
+SAFEGUARD = 0.6
 # Points of the integral over the law of the standard error.
 POINTS = 400
 
@@ -82,11 +92,14 @@ def power_of(difference: float, deviation: float, clusters: float, level: float,
     0.808
 
     """
-    degrees = samples * (clusters - 1)
-    distance = abs(difference) / deviation * math.sqrt(clusters) if deviation else math.inf
-    if math.isinf(distance):
+    return power_with(difference, deviation / math.sqrt(clusters), samples * (clusters - 1), level)
+
+
+def power_with(difference: float, standard_error: float, degrees: float, level: float) -> float:
+    """The same, given the standard error of the difference and its degrees of freedom."""
+    if not standard_error:
         return 1.0
-    critical = quantile(1 - level, degrees)
+    distance, critical = abs(difference) / standard_error, quantile(1 - level, degrees)
     spread = 1 / math.sqrt(2 * degrees)
     edges = np.linspace(max(1 - 9 * spread, 0.0), 1 + 12 * spread, POINTS + 1)
     u = (edges[1:] + edges[:-1]) / 2
@@ -97,11 +110,25 @@ def power_of(difference: float, deviation: float, clusters: float, level: float,
 
 def clusters_needed(difference: float, deviation: float, power: float, level: float, samples: int = 1) -> int:
     """The fewest clusters (for each system) with which a difference is found with at least this power."""
+    return _fewest(Design({CLUSTER: 1}, {(CLUSTER,): deviation**2}), (CLUSTER,), difference, power, level, samples)
+
+
+CLUSTER = "cluster"
+
+
+def _power(design: Design, levels: Mapping[str, float], difference: float, level: float, samples: int) -> float:
+    """The power with these levels; a test has as many degrees of freedom as the scarcest factor allows."""
+    degrees = samples * (min(levels.values()) - 1)
+    return power_with(difference, math.sqrt(design.variance(levels)), degrees, level)
+
+
+def _fewest(design: Design, growing: Sequence[str], difference: float, power: float, level: float, samples: int) -> int:
+    """The fewest levels of the first growing factor with which a difference is found with at least this power."""
     if not difference:
         raise UsageError("equal values cannot be told apart; give two different ones")
 
-    def enough(clusters: int) -> bool:
-        return power_of(difference, deviation, clusters, level, samples) >= power
+    def enough(count: int) -> bool:
+        return _power(design, design.grown(growing, count), difference, level, samples) >= power
 
     low, high = FEWEST - 1, FEWEST
     while not enough(high):
@@ -116,14 +143,32 @@ def clusters_needed(difference: float, deviation: float, power: float, level: fl
 
 def detectable_difference(deviation: float, clusters: int, power: float, level: float, samples: int = 1) -> float:
     """Smallest difference detectable with n clusters at this power."""
-    low, high = 0.0, deviation
-    while power_of(high, deviation, clusters, level, samples) < power:
+    return _detectable(deviation / math.sqrt(clusters), samples * (clusters - 1), power, level)
+
+
+def _detectable(standard_error: float, degrees: float, power: float, level: float) -> float:
+    low, high = 0.0, standard_error
+    while power_with(high, standard_error, degrees, level) < power:
         low, high = high, 2 * high
     while high - low > 1e-6 * high:
         middle = (low + high) / 2
-        enough = power_of(middle, deviation, clusters, level, samples) >= power
+        enough = power_with(middle, standard_error, degrees, level) >= power
         low, high = (low, middle) if enough else (middle, high)
     return high
+
+
+def variance_bounds(degrees: float, confidence: float = 0.95) -> tuple[float, float]:
+    """By which factors the true variance may differ from one that was estimated with these degrees of freedom.
+
+    Quantiles of chi-square are those of Wilson and Hilferty (1931).
+
+    >>> [round(one, 2) for one in variance_bounds(39)]  # 39 / 58.12 and 39 / 23.65
+    [0.67, 1.65]
+    """
+    tail, c = (1 - confidence) / 2, 2 / (9 * degrees)
+    quantiles = (max(1 - c + NORMAL.inv_cdf(share) * math.sqrt(c), 0.01) ** 3 for share in (1 - tail, tail))
+    low, high = (1 / one for one in quantiles)
+    return low, high
 
 
 # How alike two systems may be over clusters, where only one was measured.
@@ -132,7 +177,7 @@ CORRELATIONS = (0.5, 0.8, 0.95)
 
 @dataclass(frozen=True)
 class Needed:
-    """How many clusters it takes, paired or not.
+    """Number of clusters needed, paired or not.
 
     Parameters
     ----------
@@ -140,10 +185,17 @@ class Needed:
         Whether both systems are measured on the same clusters.
     correlation
         Of both systems over clusters; 0 if unpaired.
+    growing
+        What grows: the factors, the counted one first. All others stay as they are.
+    difference
+        The difference that is to be told.
     clusters
-        How many it takes, for each system.
+        How many levels of the first growing factor it takes, for each system; None: no number is enough.
+    low, high
+        The same for the least and the largest variance that the evaluation leaves open, with 95 % confidence; None as
+        before.
     utterances
-        How many that are, with as many in a cluster as now.
+        How many utterances that are, with as many in a cluster as now.
     power_now
         The power with the clusters of the evaluation.
     detectable
@@ -153,19 +205,23 @@ class Needed:
 
     paired: bool
     correlation: float
-    clusters: int
-    utterances: int
+    growing: tuple[str, ...]
+    difference: float
+    clusters: int | None
+    low: int | None
+    high: int | None
+    utterances: int | None
     power_now: float
     detectable: float
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
-        return dict(vars(self))
+        return {**vars(self), "growing": list(self.growing)}
 
 
 @dataclass(frozen=True)
 class SampleSize:
-    """How large a test set must be to tell two values apart.
+    """Size of a test set that tells two values apart.
 
     Parameters
     ----------
@@ -185,7 +241,14 @@ class SampleSize:
         What the planned test generalises to, in words.
     needed
         How many it takes, in a comparison on the same clusters (if the correlation is unknown, for several) and on
-        different ones.
+        different ones. Of two systems that were measured, also for the least difference that they have with 80 %
+        confidence, if there is one. Of two crossed factors, with more of each and with more of both.
+    interval
+        The interval of the difference of two systems, if that is what is planned for.
+    parts
+        The standard deviation of the paired difference by speaker, attack and both, of two crossed factors.
+    advice
+        What is worth collecting next, in words.
     warnings
         Reasons to look twice at it.
 
@@ -205,12 +268,16 @@ class SampleSize:
     drawn_by: str
     estimand: str
     needed: tuple[Needed, ...]
+    levels: Mapping[str, int]
+    interval: tuple[float, float] | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)
+    advice: str = ""
     warnings: tuple[str, ...] = ()
 
     @property
-    def precision(self) -> float:
-        """How far the numbers of clusters may be off, as a share: two standard errors of a variance."""
-        return 2 * math.sqrt(2 / (self.clusters - 1))
+    def verdict(self) -> str:
+        """Verdict in one sentence."""
+        return plan_sentence(self)
 
     def _repr_html_(self) -> str:
         """A table, for notebooks."""
@@ -227,9 +294,13 @@ class SampleSize:
         """Everything as plain data, ready for JSON."""
         plain = {name: value for name, value in vars(self).items() if name not in ("needed", "warnings")}
         needed = [one.to_dict() for one in self.needed]
-        return {**plain, "precision": self.precision, "needed": needed, "warnings": list(self.warnings)}
+        plain["verdict"] = self.verdict
+        plain |= {"levels": dict(self.levels), "parts": dict(self.parts)}
+        plain["interval"] = None if self.interval is None else list(self.interval)
+        return {**plain, "needed": needed, "warnings": list(self.warnings)}
 
 
+@opens_inputs
 def sample_size(
     references: References,
     systems: Mapping[str, Scores],
@@ -241,7 +312,7 @@ def sample_size(
     correlation: float | None = None,
     **arguments: Unpack[BootstrapArguments],
 ) -> SampleSize:
-    """Say how large a test set must be to tell two values apart, from one evaluation.
+    """Estimate the size of a test set that separates two values, from one evaluation.
 
     Parameters
     ----------
@@ -252,7 +323,8 @@ def sample_size(
     measure
         A measure that is taken at no threshold, as ``"range-eer"``.
     first, second
-        The values to be told apart; without them, those of the systems.
+        The values to be told apart; without them, those of the systems. A measured difference is partly chance, so
+        state the one that matters if you can.
     power
         With which probability they shall be told apart.
     correlation
@@ -294,47 +366,85 @@ def sample_size(
     jackknife = Jackknife.from_left_out(values, left_out, shares=is_share(some.measure))
     if jackknife.refusal is not None:
         raise UndefinedMeasureError(f"{some.measure}: {jackknife.refusal}")
-    # crossed factors: the scarcest one is counted, and the others grow with it
-    count, levels = jackknife.counts.clusters, jackknife.counts.levels
+    levels = jackknife.counts.levels
+    count = min(levels.values())
     counted = min(levels, key=lambda name: levels[name])
-    others = [name for name in levels if name != counted]
-    covariance = count * jackknife.covariance
-    if len(systems) == 2:
+    two = len(systems) == 2
+    covariance = jackknife.covariance
+    if two:
         if correlation is not None:
             raise UsageError("correlation= is for one system; of two it is measured")
-        variances, apart = covariance.diagonal().tolist(), math.sqrt(math.prod(covariance.diagonal()))
+        apart = math.sqrt(math.prod(covariance.diagonal()))
         pairings = [float(covariance[0, 1]) / apart if apart else 0.0]
     else:
-        variances, values = covariance.diagonal().tolist() * 2, values * 2
+        values = values * 2
         pairings = list(CORRELATIONS) if correlation is None else [correlation]
         if second is None:
             raise UsageError(f"say what {some.measure} = {values[0]:.6g} shall be told from: second=")
     told = [value if given is None else given for value, given in zip(values, (first, second), strict=True)]
-    deviations = [
-        math.sqrt(variance * _scale(str(some.measure), value, target))
-        for variance, value, target in zip(variances, values, told, strict=True)
-    ]
+    # a rate of another height varies by another amount
+    scales = [math.sqrt(_scale(str(some.measure), value, target)) for value, target in zip(values, told, strict=True)]
     level, utterances = 1 - how.confidence, len(some.utterances)
     difference = told[0] - told[1]
+    contrast = np.array([scales[0], -scales[1]] if two else [1.0])
+    estimate = jackknife.estimate(contrast)
+    least, most = variance_bounds(estimate.degrees_of_freedom)
 
-    def needed(paired: bool, correlation: float) -> Needed:
-        s1, s2 = deviations
-        deviation = math.sqrt(max(s1**2 + s2**2 - 2 * correlation * s1 * s2, 0.0))
-        samples = 1 if paired else 2
-        enough = clusters_needed(difference, deviation, power, level, samples)
+    def design(paired: bool, correlation: float) -> Design:
+        if paired and two:
+            return Design.of(levels, jackknife.variances(contrast))
+        if two:
+            alone = [jackknife.variances(contrast * one) for one in np.eye(2)]
+            return Design.of(levels, [a + b for a, b in zip(*alone, strict=True)])
+        both = scales[0] ** 2 + scales[1] ** 2 - 2 * correlation * scales[0] * scales[1]
+        return Design.of(levels, jackknife.variances(contrast)).times(both)
+
+    def needed(paired: bool, correlation: float, difference: float, growing: tuple[str, ...]) -> Needed:
+        made, samples = design(paired, correlation), 1 if paired else 2
+
+        def fewest(factor: float) -> int | None:
+            try:
+                return _fewest(made.times(factor), growing, difference, power, level, samples)
+            except UsageError:
+                if len(growing) == len(made.levels):
+                    raise
+                return None  # what does not grow is too much already
+
+        enough, low, high = fewest(1.0), fewest(least), fewest(most)
+        ratio = None if enough is None else (enough / made.levels[growing[0]]) ** len(growing)
+        error, degrees = math.sqrt(made.variance()), samples * (min(made.levels.values()) - 1)
         return Needed(
             paired,
             correlation,
+            growing,
+            difference,
             enough,
-            math.ceil(enough * utterances / count),
-            power_of(difference, deviation, count, level, samples),
-            detectable_difference(deviation, count, power, level, samples),
+            low,
+            high,
+            None if ratio is None else math.ceil(ratio * utterances - 1e-9),
+            _power(made, made.levels, difference, level, samples),
+            _detectable(error, degrees, power, level),
         )
 
-    growing = ", ".join(f"{name}s" for name in others)
-    in_proportion = [f"counted in {counted}s: {growing} must grow in proportion"] if others else []
+    ends = safe = None
+    if two and first is None and second is None:
+        reach = estimate.reach(how.confidence)
+        ends = difference - reach, difference + reach
+        safe = math.copysign(max(abs(difference) - estimate.reach(SAFEGUARD), 0.0), difference)
+    first_design = design(True, pairings[0])
+    ways: list[tuple[str, ...]] = [(counted,)]
+    parts, advice = {}, ""
+    if len(first_design.levels) > 1:
+        (other,) = (name for name in levels if name != counted)
+        ways += [(other,), (counted, other)]
+        parts = first_design.deviations
+        more = math.ceil(count / 2)
+        worth = first_design.worth(counted, other, more)
+        amount = f"{math.ceil(worth):,} more {other}s" if worth < MOST else f"more than any number of {other}s"
+        advice = f"{more} more {counted}s are worth {amount}"
+    pairs = [(True, one, wanted) for wanted in (difference, *((safe,) if safe else ())) for one in pairings]
+    in_proportion = f"counted in {counted}s: the other factors must grow in proportion"
     cautions = dict.fromkeys(text for one in left_out for text in one.cautions)
-
     return SampleSize(
         measure=str(some.measure),
         first=told[0],
@@ -345,8 +455,12 @@ def sample_size(
         utterances=utterances,
         drawn_by=counted,
         estimand=estimand(how.factors),
-        needed=(*(needed(True, one) for one in pairings), needed(False, 0.0)),
-        warnings=(*in_proportion, *jackknife.counts.cautions, *cautions),
+        needed=tuple(needed(*one, growing) for one in (*pairs, (False, 0.0, difference)) for growing in ways),
+        levels=dict(levels),
+        interval=ends,
+        parts=parts,
+        advice=advice,
+        warnings=(*((in_proportion,) if len(levels) > 2 else ()), *jackknife.counts.cautions, *cautions),
     )
 
 

@@ -9,7 +9,7 @@ the mean of five trainings would lie on other test sets of the same kind, with o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from spoofspan.base.errors import UsageError
 from spoofspan.base.tabular import Tabular
 from spoofspan.base.times import Float64
+from spoofspan.data.front_door import opens_inputs
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import Threshold, check_threshold
 from spoofspan.uncertainty.measured_system import (
@@ -28,7 +29,7 @@ from spoofspan.uncertainty.measured_system import (
     split_arguments,
 )
 from spoofspan.uncertainty.spreads import Interval, JackknifeSpread, Spread, spread_of
-from spoofspan.uncertainty.variance_components import VarianceComponents, variance_components
+from spoofspan.uncertainty.variance_components import Design, VarianceComponents, variance_components
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -59,6 +60,8 @@ class SeedVariation(SignedSystems, Tabular):
         sets.
     components
         The parts of the variance: test set, seed and their interaction; None as ``joint``.
+    parts
+        Of two crossed factors: the standard error of the mean, with the seeds fixed, by speaker, attack and both.
     signers
         Seed -> what signs its value, see :attr:`signatures`.
 
@@ -75,6 +78,7 @@ class SeedVariation(SignedSystems, Tabular):
     test_set: Interval  # of the mean, seeds fixed
     joint: Interval | None  # of the mean, with other seeds
     components: VarianceComponents | None
+    parts: Mapping[str, float] = field(default_factory=dict)
 
     def to_rows(self) -> list[dict[str, Any]]:
         """A row for each seed."""
@@ -124,9 +128,11 @@ class SeedVariation(SignedSystems, Tabular):
             "test_set": self.test_set.to_dict(),
             "joint": None if self.joint is None else self.joint.to_dict(),
             "components": None if self.components is None else self.components.to_dict(),
+            **({"parts": dict(self.parts)} if self.parts else {}),
         }
 
 
+@opens_inputs
 def seed_variation(
     references: Truth,
     seeds: Mapping[str, System],
@@ -181,8 +187,16 @@ def seed_variation(
         test_set=replace(spread.interval(contrast), seeds="these"),
         joint=None if components is None else joint_interval(spread, rows),
         components=components,
+        parts=_parts(spread, contrast),
         signers=signers_of(measured),
     )
+
+
+def _parts(spread: Spread, contrast: Float64) -> dict[str, float]:
+    """The standard error of a mean by crossed factors; empty without them."""
+    if not isinstance(spread, JackknifeSpread) or spread.jackknife.refusal is not None:
+        return {}
+    return Design.of(spread.counts.levels, spread.jackknife.variances(contrast)).deviations
 
 
 def refuse_draws(draws: bool) -> None:

@@ -19,22 +19,22 @@ p-value is the interval inverted: the highest 1 - confidence at which it still h
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isnan, nan, nextafter
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
-from spoofspan.base.errors import IntervalWarning, UndefinedMeasureError
+from spoofspan.base.errors import IntervalWarning, UndefinedMeasureError, warn_user
+from spoofspan.base.plain_results import NearAttributes
 from spoofspan.base.times import Float64, Int64
 from spoofspan.measures.kind import Scale
 from spoofspan.measures.measure import Measure
-from spoofspan.uncertainty.clusters import ClusterCounts, Clusters, Resampling, draw_replicates, estimand
+from spoofspan.uncertainty.clusters import ATTACK, ClusterCounts, Clusters, Resampling, draw_replicates, estimand
 from spoofspan.uncertainty.curve_replicates import EerReplicates
 from spoofspan.uncertainty.jackknife import Estimate, Jackknife, bounds, is_share
 from spoofspan.uncertainty.left_out import LeftOut, class_flags, count_left_out
@@ -56,7 +56,7 @@ def quantiles(replicates: Float64, shares: tuple[float, float]) -> tuple[float, 
 
 @dataclass(frozen=True)
 class BcaCorrection:
-    """Which quantile of the replicates BCa takes instead of another one (Efron, 1987)."""
+    """Quantile of the replicates BCa that takes instead of another one (Efron, 1987)."""
 
     bias: float
     acceleration: float
@@ -84,7 +84,7 @@ class BcaCorrection:
         return NormalDist().cdf(self.bias + shifted / room)
 
     def asked(self, share: float) -> float:
-        """Which quantile leads to a share of the replicates: the inverse of :meth:`share`."""
+        """Quantile that leads to a share of the replicates: the inverse of :meth:`share`."""
         pushed = NormalDist().inv_cdf(share) - self.bias
         room = 1 + self.acceleration * pushed
         if room <= 0:
@@ -121,8 +121,8 @@ TOO_GOOD = (
 SAYS_NOTHING = "leaving out any cluster changes nothing, so the interval says nothing of other test sets"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Interval:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Interval(NearAttributes):
     """An estimate and the interval in which it would lie on other test sets of the same kind.
 
     Where nothing can be said of other test sets, the bounds are NaN and ``warnings`` has the reason.
@@ -160,6 +160,8 @@ class Interval:
     levels
         How many levels each factor has, as ``{"speaker": 40, "attack": 13}``. ``clusters``, ``with_bona_fide`` and
         ``with_spoof`` are the fewest of any factor.
+    these_attacks
+        Of an interval for new attacks: the one for the attacks of the test set, by the other factor alone.
     seeds
         Whether the value is a mean over several trainings, and the interval holds for ``"these"`` or ``"other"`` ones.
     spread
@@ -181,7 +183,7 @@ class Interval:
     clusters: int
     standard_error: float
     redrawn: int = 0
-    replicates: Float64 = field(default_factory=lambda: np.zeros(0), repr=False)
+    replicates: Float64 = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
     warnings: tuple[str, ...] = ()
     drawn_by: str = "cluster"
     seed: int = 0
@@ -190,10 +192,24 @@ class Interval:
     with_spoof: int | None = None
     levels: Mapping[str, int] = field(default_factory=dict)
     seeds: Literal["", "these", "other"] = ""
-    spread: JackknifeSpread | None = field(default=None, repr=False)
+    these_attacks: Interval | None = field(default=None, repr=False)
+    spread: JackknifeSpread | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "spread": None}  # which has functions that cannot be pickled
+
+    def __repr__(self) -> str:
+        return f"Interval({str(self).splitlines()[0]})"
+
+    def __iter__(self) -> Iterator[float]:
+        """Both bounds: ``low, high = interval``."""
+        return iter((self.low, self.high))
+
+    def __hash__(self) -> int:
+        return hash((self.measure, self.estimate, self.low, self.high))
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
 
     def __str__(self) -> str:
         ends = "none" if self.refused else f"{self.low:.5g} to {self.high:.5g}"
@@ -203,17 +219,17 @@ class Interval:
 
     @property
     def refused(self) -> bool:
-        """Whether nothing can be said of other test sets; ``warnings`` has the reason."""
+        """True if nothing can be said of other test sets; ``warnings`` has the reason."""
         return isnan(self.low)
 
     @property
     def estimand(self) -> str:
-        """What the interval generalises to, in words."""
+        """Scope of the interval, in words."""
         return estimand(self.drawn_by.split(" x "), self.seeds)
 
     @property
     def how(self) -> str:
-        """How it was made and what it generalises to, in words."""
+        """Method and scope of the interval, in words."""
         counted = f"{self.clusters:,} of them"
         if len(self.levels) > 1:
             counted = ", ".join(f"{count:,} {name}{'s' * (count != 1)}" for name, count in self.levels.items())
@@ -247,6 +263,8 @@ class Interval:
         )
         plain = {name: getattr(self, name) for name in names.split()}
         plain |= {"levels": dict(self.levels), "estimand": self.estimand}
+        if self.these_attacks is not None:
+            plain["these_attacks"] = self.these_attacks.to_dict()
         return {**plain, "replicates": int(self.replicates.size), "warnings": list(self.warnings)}
 
 
@@ -277,12 +295,16 @@ class Spread(ABC):
         """The p-value of a contrast being 0, given its interval."""
 
     @abstractmethod
+    def p_value_below(self, contrast: Float64, terms: Sequence[Term], bound: float) -> float:
+        """The p-value of a contrast being at least a bound; one-sided."""
+
+    @abstractmethod
     def movements(self, contrasts: Float64) -> Float64:
         """How contrasts move together: a row for each; products of rows, times :attr:`signs`, sum to covariances."""
 
     @property
     def signs(self) -> Float64:
-        """Whether each column of :meth:`movements` is added (1) or taken off (-1); a single 1 for all."""
+        """True if each column of :meth:`movements` is added (1) or taken off (-1); a single 1 for all."""
         return np.ones(1)
 
     def one(self, system: int) -> Interval:
@@ -363,7 +385,7 @@ class JackknifeSpread(Spread):
         )
 
     def movements(self, contrasts: Float64) -> Float64:
-        """How contrasts move together."""
+        """Joint movements of contrasts."""
         moved: Float64 = np.sqrt(np.abs(self.jackknife.row_weights)) * (
             contrasts @ np.nan_to_num(self.jackknife.deviations).T
         )
@@ -375,8 +397,15 @@ class JackknifeSpread(Spread):
         return np.sign(self.jackknife.row_weights)
 
     def p_value(self, contrast: Float64, terms: Sequence[Term], interval: Interval) -> float:
-        """The p-value by Student's t."""
-        return with_terms(self.jackknife.estimate(contrast), terms).p_value
+        """The p-value by Student's t, of the estimate that the interval is made of."""
+        degrees = cast("float", interval.degrees_of_freedom)
+        return Estimate(interval.estimate, interval.standard_error, degrees).p_value
+
+    def p_value_below(self, contrast: Float64, terms: Sequence[Term], bound: float) -> float:
+        """One side of the p-value by Student's t."""
+        found = with_terms(self.jackknife.estimate(contrast), terms)
+        two_sided = replace(found, value=found.value - bound).p_value
+        return two_sided / 2 if found.value < bound else 1 - two_sided / 2
 
     def interval(self, contrast: Float64, terms: Sequence[Term] = ()) -> Interval:
         """The interval by Student's t, and by errors that were not seen."""
@@ -393,7 +422,21 @@ class JackknifeSpread(Spread):
         if found.standard_error == 0 and low == high:
             cautions = (*cautions, SAYS_NOTHING)
         degrees, error = found.degrees_of_freedom, found.standard_error
-        return self._made(found.value, low, high, cautions, standard_error=error, degrees_of_freedom=degrees)
+        fixed = None if self.of_these_attacks is None else self.of_these_attacks.interval(contrast, terms)
+        more: dict[str, Any] = {"standard_error": error, "degrees_of_freedom": degrees, "these_attacks": fixed}
+        return self._made(found.value, low, high, cautions, **more)
+
+    @cached_property
+    def of_these_attacks(self) -> JackknifeSpread | None:
+        """The spread over the other factor alone, if attacks are one of two."""
+        factors = self.how.factors
+        others = [name for name in factors if name != ATTACK]
+        if len(factors) != 2 or len(others) != 1:
+            return None
+        ways = [next(way for way in one.ways if way.factor == others[0]) for one in self.left_out]
+        left_out = tuple(replace(way, crossed=()) for way in ways)
+        how = replace(self.how, clusters=factors[others[0]], clusters_are=others[0])
+        return replace(self, how=how, left_out=left_out, counts=count_left_out(left_out))
 
     def _few_errors(self, contrast: Float64) -> tuple[str, ...]:
         """Cautions of the systems in a contrast, each once."""
@@ -467,18 +510,25 @@ class PercentileSpread(Spread):
         return np.zeros((len(engines), 0))
 
     def movements(self, contrasts: Float64) -> Float64:
-        """How contrasts move together."""
+        """Joint movements of contrasts."""
         drawn = contrasts @ self.values
         around: Float64 = (drawn - drawn.mean(axis=1, keepdims=True)) / np.sqrt(drawn.shape[1] - 1)
         return around
 
     def correction(self, contrast: Float64) -> BcaCorrection | None:
-        """Which quantiles are taken instead of those that are asked for; None: those themselves."""
+        """Quantiles that are taken instead of those that are asked for; None: those themselves."""
         return None
 
     def p_value(self, contrast: Float64, terms: Sequence[Term], interval: Interval) -> float:
         """The highest 1 - confidence at which the interval still holds 0."""
         return nan if interval.refused else inverted_p_value(interval.replicates, self.correction(contrast))
+
+    def p_value_below(self, contrast: Float64, terms: Sequence[Term], bound: float) -> float:
+        """One side of the p-value of the replicates, moved by the bound."""
+        if self.counts.refusal is not None:
+            return nan
+        two_sided = inverted_p_value(contrast @ self.values - bound, self.correction(contrast))
+        return two_sided / 2 if float(contrast @ self.estimates) < bound else 1 - two_sided / 2
 
     def interval(self, contrast: Float64, terms: Sequence[Term] = ()) -> Interval:
         """The interval between two quantiles of the replicates."""
@@ -528,4 +578,4 @@ def _amounts(engine: Replicates, system: Measured, clusters: Clusters) -> Int64:
 
 def _warn(name: str, cautions: Sequence[str]) -> None:
     for caution in cautions:
-        warnings.warn(f"{name}: {caution}", IntervalWarning, stacklevel=5)
+        warn_user(f"{name}: {caution}", IntervalWarning)

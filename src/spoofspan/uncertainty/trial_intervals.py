@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from spoofspan.base.columns import Flags, positions
-from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.utterance_scores import TRIALS, UtteranceScores
 from spoofspan.evaluation.plan import Plan
@@ -25,13 +24,12 @@ from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.tandem import trial_costs
 from spoofspan.uncertainty.clusters import Clusters
 from spoofspan.uncertainty.left_out import LeftOut
-from spoofspan.uncertainty.measured_system import Signer
+from spoofspan.uncertainty.measured_system import OnlyLeftOut, Signer
 from spoofspan.uncertainty.optimism import halves, optimism
-from spoofspan.uncertainty.replicates import Replicates
 
 
 @dataclass(frozen=True, eq=False)
-class MeasuredTrials:
+class MeasuredTrials(OnlyLeftOut):
     """The a-DCF of one system, ready to be taken again without any cluster."""
 
     plan: Plan
@@ -44,28 +42,18 @@ class MeasuredTrials:
 
     @property
     def measure(self) -> Measure:
-        """What is measured."""
+        """Measure of the value."""
         return self.plan.measure
 
     @property
     def shared(self) -> Mapping[str, str]:
-        """What numbers must have in common to be compared."""
+        """Settings that numbers share to be compared."""
         return self.plan.shared
 
     @property
     def spoofed(self) -> Collection[str]:
         """The trials that are spoof."""
         return {trial for trial in self.utterances if self.kinds[trial] == "spoof"}
-
-    def replicates(self, clusters: Clusters) -> Replicates:
-        """Refuse to draw clusters."""
-        raise UsageError(
-            f"{self.measure}: it has intervals by the method 'jackknife-t' only; leave method= (--interval) out"
-        )
-
-    def amounts(self, clusters: Clusters) -> Int64:
-        """Refuse to draw clusters."""
-        raise UsageError(f"{self.measure}: clusters cannot be drawn")
 
     @cached_property
     def _errors(self) -> tuple[Int64, Flags]:

@@ -1,4 +1,4 @@
-"""How much of a number is the test set, how much the training, and how much their interaction.
+"""Shares of the test set, the training and their interaction in the variance of a number.
 
 A system that was trained k times gives k values on one test set::
 
@@ -11,13 +11,16 @@ share (``test``), and what each varies beyond that is the ``interaction``. The v
 
 The variance of the mean is a sum of mean squares with different degrees of freedom, and has those of Satterthwaite
 (1946): ``(sum of c_i MS_i)^2 / sum of (c_i MS_i)^2 / df_i``. Components below zero are set to 0; noise does that.
+
+Where speakers and attacks are crossed, the part of the test set splits further (:class:`Design`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -148,3 +151,66 @@ def variance_components(values: Float64, covariance: Float64, degrees: float) ->
         terms=terms,
         notes=notes,
     )
+
+
+@dataclass(frozen=True)
+class Design:
+    """How the variance of a value depends on the number of speakers, attacks, ...
+
+    Parameters
+    ----------
+    levels
+        Factor -> how many levels the evaluation has.
+    parts
+        Factors -> their part of the variance, with so many levels. With more levels of a factor, each of its parts
+        falls in proportion.
+    """
+
+    levels: Mapping[str, int]
+    parts: Mapping[tuple[str, ...], float]
+
+    @classmethod
+    def of(cls, levels: Mapping[str, int], variances: Sequence[float]) -> Design:
+        """Split the variances over speakers, over attacks, and over pairs of them, each of which has that of pairs.
+
+        Three factors or more are not split: they grow together.
+        """
+        names = list(levels)
+        if len(names) == 2:
+            over_first, over_second, both = variances
+            apart = {names[0]: over_first - both, names[1]: over_second - both}
+            return cls(levels, {**{(name,): max(one, 0.0) for name, one in apart.items()}, tuple(names): both})
+        signs = [(-1) ** (size + 1) for size in range(1, len(names) + 1) for _ in combinations(names, size)]
+        whole = sum(sign * one for sign, one in zip(signs, variances, strict=True))
+        scarcest = min(names, key=lambda name: levels[name])
+        return cls({scarcest: levels[scarcest]}, {(scarcest,): whole if whole > 0 else max(variances)})
+
+    @property
+    def deviations(self) -> dict[str, float]:
+        """The standard deviation by speaker, by attack, and by both together; empty unless there are two factors."""
+        if len(self.levels) < 2:
+            return {}
+        return {" x ".join(names): math.sqrt(part) for names, part in self.parts.items()}
+
+    def times(self, factor: float) -> Design:
+        """The design of a value whose variance is larger by a factor."""
+        return replace(self, parts={names: factor * part for names, part in self.parts.items()})
+
+    def grown(self, growing: Sequence[str], count: float) -> dict[str, float]:
+        """The levels with so many of the first growing factor, and the other growing ones in proportion."""
+        ratio = count / self.levels[growing[0]]
+        return {name: ratio * known if name in growing else known for name, known in self.levels.items()}
+
+    def variance(self, levels: Mapping[str, float] | None = None) -> float:
+        """The variance with these levels; without them, with those of the evaluation."""
+        now = self.levels if levels is None else levels
+        return sum(
+            part * math.prod(self.levels[name] / now[name] for name in names if name in now)
+            for names, part in self.parts.items()
+        )
+
+    def worth(self, scarce: str, other: str, more: int) -> float:
+        """Further levels of another factor that shorten an interval as much as these do; infinity: no number does."""
+        target = self.variance(self.grown((scarce,), self.levels[scarce] + more)) - self.parts[(scarce,)]
+        falling = self.variance() - self.parts[(scarce,)]
+        return math.inf if target <= 0 else self.levels[other] * (falling / target - 1)
