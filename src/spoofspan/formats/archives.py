@@ -81,7 +81,7 @@ def reading_archive(name: str) -> Iterator[None]:
 
 
 def is_zip(stream: IO[bytes]) -> bool:
-    """Whether a stream ends as zip archives do; what looks like a damaged one does too."""
+    """True if a stream ends as zip archives do; what looks like a damaged one does too."""
     try:
         return zipfile.is_zipfile(stream)
     except zipfile.BadZipFile:

@@ -28,7 +28,7 @@ def __getattr__(name: str) -> Any:
 
 
 def is_installed() -> bool:
-    """Whether Parquet and the like can be read and written."""
+    """True if Parquet and the like can be read and written."""
     try:
         return find_spec("pyarrow") is not None
     except ValueError:  # None in sys.modules, which forbids it

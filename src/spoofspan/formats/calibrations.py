@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from os import PathLike
+from typing import Any
 
 from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError
 from spoofspan.data.calibration import Calibration
+from spoofspan.data.miss_bound import MissBound
 from spoofspan.formats.sources import Where, sources
 from spoofspan.formats.writing import write_atomically
 
@@ -31,25 +33,35 @@ def read_calibration(where: Where) -> Calibration:
     True
 
     """
+    return Calibration.from_dict(
+        *_document(where, "a calibration is what spoofspan calibrate and spoofspan fuse write")
+    )
+
+
+def read_miss_bound(where: Where) -> MissBound:
+    """Read a threshold with a promise that ``spoofspan calibrate --miss-rate`` wrote."""
+    return MissBound.from_dict(*_document(where, "spoofspan calibrate --miss-rate writes a bound of the miss rate"))
+
+
+def _document(where: Where, what: str) -> tuple[Any, str]:
     source = sources(where)[0]
     try:
-        data = parse_json(source.document())
+        return parse_json(source.document()), source.name
     except DataError:
         raise
     except ValueError:
-        raise DataError(
-            f"{source.name}: this is no JSON; a calibration is what spoofspan calibrate and spoofspan fuse write"
-        ) from None
-    return Calibration.from_dict(data, source.name)
+        raise DataError(f"{source.name}: this is no JSON; {what}") from None
 
 
-def write_calibration(calibration: Calibration, target: str | PathLike[str], *, force: bool = False) -> None:
+def write_calibration(
+    calibration: Calibration | MissBound, target: str | PathLike[str], *, force: bool = False
+) -> None:
     """Write a calibration as JSON, whole or not at all.
 
     Parameters
     ----------
     calibration
-        What :func:`spoofspan.calibrate` or :func:`spoofspan.fuse` learned.
+        What :func:`spoofspan.calibrate`, :func:`spoofspan.fuse` or :func:`.bound_misses` learned.
     target
         The file.
     force

@@ -29,7 +29,7 @@ NAMES = {word: name for name, words in SAME.items() for word in words.split()}
 # the columns of tables of ranges and frames
 OF_TABLES = frozenset(
     [
-        *("utterance", "start", "end", "label", "kind", "duration", "labels"),
+        *("utterance", "start", "end", "label", "attack", "duration", "labels"),
         *("frame", "score", "scores", "hop", "origin", "window", "higher"),
     ]
 )
@@ -78,7 +78,7 @@ def score_columns(names: Collection[str]) -> list[str]:
 
 
 def polarity_of(name: str) -> Higher | None:
-    """What high scores mean, if the name of their column says it.
+    """Meaning of high scores, if the name of their column says it.
 
     >>> polarity_of("prob_fake"), polarity_of("bonafide_score"), polarity_of("score")
     ('spoof', 'bonafide', None)
@@ -99,6 +99,8 @@ def table_names(names: Sequence[str], asked: str | None = None) -> list[str]:
     ['utterance', 'start', 'end', 'score', 'note']
     """
     plain = column_names(names)
+    if "attack" not in plain:  # as tables of ranges called it once; of other tables it is any column
+        plain = ["attack" if name == "kind" else name for name in plain]
     scores = [] if {"score", "scores", "label", "labels"}.intersection(plain) else score_columns(plain)
     if len(scores) == 1:
         plain = ["score" if name == scores[0] else name for name in plain]
@@ -112,7 +114,7 @@ def table_names(names: Sequence[str], asked: str | None = None) -> list[str]:
 
 
 def table_polarity(names: Sequence[str], asked: str | None = None) -> Higher | None:
-    """What high scores mean, where the name of their column says it."""
+    """Meaning of high scores, where the name of their column says it."""
     if asked is not None:
         return polarity_of(asked) if asked in names else None
     ours = table_names(names)
@@ -120,7 +122,7 @@ def table_polarity(names: Sequence[str], asked: str | None = None) -> Higher | N
 
 
 def is_alias(name: str) -> bool:
-    """Whether a column may be called otherwise here.
+    """True if a column may be called otherwise here.
 
     >>> is_alias("utt_id"), is_alias("prob_fake"), is_alias("codec")
     (True, True, False)

@@ -11,15 +11,16 @@ from typing import Any
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.times import duration_ns
 from spoofspan.data.bare_ids import with_bare_ids
+from spoofspan.data.front_door import check_references, check_scores
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.rules import Modality
 from spoofspan.data.scores import Higher, Scores
-from spoofspan.data.sides import check_references, check_scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays import npz, segment_labels
-from spoofspan.formats.format import Format, Registry, T
-from spoofspan.formats.reading import read_references, read_scores
+from spoofspan.formats.format import Format, Registry, T, first_with_content
+from spoofspan.formats.identify import Contents, is_utterance_scores
+from spoofspan.formats.reading import read_references, read_scores, read_utterance_scores
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 from spoofspan.formats.sources import Source, sources
 from spoofspan.formats.tables.parquet import kind_of
@@ -34,6 +35,11 @@ SCORES_BY_SUFFIX = BY_SUFFIX | {".rttm": "hypothesis-rttm", ".pkl": "partialspoo
 SCORES_BY_SUFFIX |= {".ark": "kaldi-ark", ".npy": "npy-dict"}
 UTTERANCES_BY_SUFFIX = {".score": "utt-score", ".tsv": "asvspoof5", ".txt": "asvspoof5"}
 PROPOSALS_BY_SUFFIX = {".json": "proposals", ".csv": "proposals-csv"}
+CONVERTED: dict[str, Registry[Any]] = {
+    "references": REFERENCE_FORMATS,
+    "scores": SCORE_FORMATS,
+    "utterance-scores": UTTERANCE_SCORE_FORMATS,
+}
 
 
 def convert(
@@ -56,24 +62,26 @@ def convert(
     bare_ids: bool = False,
 ) -> str:
     """Convert one file and say what was done."""
-    if kind not in (None, "references", "scores"):
-        raise UsageError(f"--kind {kind}: must be references or scores")
+    if kind not in (None, *CONVERTED):
+        raise UsageError(f"--kind {kind}: must be one of {', '.join(CONVERTED)}")
     told = "references" if spoof_label is not None else "scores" if higher is not None else None
     # a format that is named says which files of a folder are read
     where: str | list[Source] = sources(source) if from_format is None else source
     chosen = kind or _kind(where, from_format, told)
-    content: References | Scores
+    content: References | Scores | UtteranceScores
     if chosen == "references":
         about: dict[str, Any] = {"split": split, "modality": modality, "subset": subset, "spoof_label": spoof_label}
         content = read_references(where, durations=durations, format=from_format, hop=hop, **about)
-    else:
+    elif chosen == "scores":
         content = read_scores(where, hop=hop, higher=higher, column=column, format=from_format, durations=durations)
+    else:
+        content = read_utterance_scores(where, from_format, column=column, higher=higher)
     content = with_bare_ids(content) if bare_ids else content
     return write_converted(content, target, to_format=to_format, hop=hop, durations_out=durations_out, force=force)
 
 
 def holds_proposals(target: str, to_format: str | None) -> bool:
-    """Whether a file is to hold ranges with a confidence, rather than labels of all time."""
+    """True if a file is to hold ranges with a confidence, rather than labels of all time."""
     return (to_format or PROPOSALS_BY_SUFFIX.get(_suffix(target))) in PROPOSAL_FORMATS.formats
 
 
@@ -102,8 +110,8 @@ def write_converted(
     elif isinstance(content, UtteranceScores):
         if len(content.columns) > 1:
             raise UsageError(
-                f"these utterances have several scores, {', '.join(content.columns)}; read one of them: "
-                "read_utterance_scores(..., column=)"
+                f"these utterances have several scores, {', '.join(content.columns)}; name the one to read: column= "
+                "(--column)"
             )
         chosen = _format(UTTERANCE_SCORE_FORMATS, UTTERANCES_BY_SUFFIX, target, to_format)
     else:
@@ -210,24 +218,26 @@ def write_scores(
 
 
 def _kind(where: str | list[Source], name: str | None, told: str | None) -> str:
-    """Find out whether a file holds references or scores; where it could be both, options have ``told`` it."""
+    """Find out which of these a file holds; where it could be references or scores, options have ``told`` it."""
     if name is not None:
-        in_references, in_scores = name in REFERENCE_FORMATS.formats, name in SCORE_FORMATS.formats
+        could_be = [kind for kind, registry in CONVERTED.items() if name in registry.formats]
     else:
-        first = sources(where)[0]
+        known = Contents(where)
+        first = first_with_content(known.sources)
         if not first.head.strip():
             raise DataError(f"{first.name}: the file is empty")
         if first.head.startswith(b"PAR1") and (stated := kind_of(first)) is not None:
             return stated
-        in_references = bool(REFERENCE_FORMATS.fits(first))
         # decisions look like the references they would be; they are taken for such, and --kind scores says otherwise
         in_scores = any(one not in hypotheses.FORMATS for one in SCORE_FORMATS.fits(first))
-    if in_references and in_scores and told is not None:
+        fits = (bool(REFERENCE_FORMATS.fits(first)), in_scores, is_utterance_scores(known, None, labels=False))
+        could_be = [kind for kind, fit in zip(CONVERTED, fits, strict=True) if fit]
+    if told in could_be:
         return told
-    if in_references == in_scores:
+    if len(could_be) != 1:
         shown = where if isinstance(where, str) else where[0].name
-        raise DataError(f"{shown}: cannot tell whether this is references or scores; say it with --kind")
-    return "references" if in_references else "scores"
+        raise DataError(f"{shown}: cannot tell whether this is {', '.join(could_be or CONVERTED)}; say it with --kind")
+    return could_be[0]
 
 
 def _resolution(target: str, hop: float | None) -> float:
@@ -244,9 +254,9 @@ def _resolution(target: str, hop: float | None) -> float:
 def _format(registry: Registry[T], by_suffix: Mapping[str, str], target: str, name: str | None) -> Format[T]:
     """The format that was named, or that the name of the file tells."""
     chosen = name or by_suffix.get(_suffix(target))
-    valid = ", ".join(registry.formats)
+    valid = ", ".join(name for name, one in registry.formats.items() if one.write is not None)
     if chosen is None:
-        raise UsageError(f"{target}: the name does not tell the format; give --to: {valid}")
+        raise UsageError(f"{target}: the name does not show the format; give format= (--to): {valid}")
     if chosen not in registry.formats:
         raise UsageError(f"{chosen} is no format for this kind of content; valid: {valid}")
     return registry.formats[chosen]

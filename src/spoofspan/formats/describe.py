@@ -7,7 +7,7 @@ that people have lying around (keys, durations, regions, sound, models, archives
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,12 @@ from spoofspan.base.times import milliseconds
 from spoofspan.data.references import References
 from spoofspan.formats.format import Format, ReadOptions, first_with_content, text_of
 from spoofspan.formats.identify import KINDS, LABELS, Contents
+from spoofspan.formats.other_files import OTHERS, OtherFile
 from spoofspan.formats.reading import read_with
-from spoofspan.formats.sources import GZIP, ZSTD, Source, Where
-from spoofspan.formats.text.lines import first_lines, is_finite, is_number
+from spoofspan.formats.sources import GZIP, ZSTD, Source, Where, typed_name
+from spoofspan.formats.text.lines import first_lines
 from spoofspan.formats.text.protocol import has_only_labels, read_utterance_labels, recognises_utterance_labels
-from spoofspan.formats.text.utterance_tables import FORMS, header_layout, layout_of
+from spoofspan.formats.text.utterance_tables import FORMS, layout_of
 
 # What stands in a command for what the file does not say, and what it is read with to see the rest.
 ASKED: dict[str, tuple[str, Any]] = {
@@ -32,6 +33,7 @@ ASKED: dict[str, tuple[str, Any]] = {
     "column": ("--column NAME", None),
     "gaps": ("--gaps bonafide", None),  # of references that list one class only
 }
+ALSO = ("durations", "scores of a speaker verification system")  # what labels or scores may be too
 COMMANDS = {
     "references": "spoofspan eval {file} SCORES",
     "scores": "spoofspan eval REFERENCES {file}",
@@ -43,7 +45,7 @@ COMMANDS = {
 
 @dataclass(frozen=True)
 class Description:
-    """What a file is."""
+    """Description of a file."""
 
     file: str
     kind: str  # "references", "scores", ...; or in words
@@ -77,176 +79,9 @@ class Description:
         return {name: value for name, value in found.items() if value}
 
 
-@dataclass(frozen=True)
-class Other:
-    """Files that are no references and no scores, told by their first bytes."""
-
-    kind: str
-    whose: str
-    command: str
-    fits: Callable[[bytes], bool]
-
-
-def _begins(*starts: bytes) -> Callable[[bytes], bool]:
-    return lambda head: head.startswith(starts)
-
-
-def _lines_fit(head: bytes, *fields: Callable[[str], bool]) -> bool:
-    """Whether all of the first lines have these fields."""
-    rows = [line.split() for line in first_lines(head) if not line.startswith(";;")]
-    return bool(rows) and all(
-        len(row) == len(fields) and all(test(field) for test, field in zip(fields, row, strict=True)) for row in rows
-    )
-
-
-def _any(field: str) -> bool:
-    return True
-
-
-def _word(field: str) -> bool:
-    return not is_number(field)
-
-
-def _seconds(field: str) -> bool:
-    return is_finite(field) and float(field) >= 0
-
-
-def _json_with(*keys: str) -> Callable[[bytes], bool]:
-    return lambda head: head.lstrip()[:1] == b"{" and all(f'"{key}"'.encode() in head for key in keys)
-
-
-def _is_word_table(head: bytes) -> bool:
-    layout = [name.strip().lower() for name in "".join(first_lines(head)[:1]).split(",")]
-    return {"begin", "end", "label", "type"} <= set(layout)
-
-
-def _is_metadata(head: bytes) -> bool:
-    layout = header_layout(head)
-    return layout is not None and not layout.json
-
-
 def _is_text(head: bytes) -> bool:
     text = text_of(head)
     return bool(text.strip()) and re.search(r"[\x00-\x08\x0e-\x1a]", text[:200]) is None
-
-
-WORDS_COMMAND = (
-    "awk '{{print $1, $2, $3, $3 + $4}}' {file} > words.uem && spoofspan eval REFERENCES SCORES --regions words.uem"
-)
-OTHERS = (
-    Other("an empty file", "", "", lambda head: not head.strip()),
-    Other(
-        "sound",
-        "recorders, speech corpora",
-        "spoofspan locate {file} --model MODEL",
-        lambda head: (
-            head[:4] in (b"fLaC", b"OggS", b"RF64", b"FORM", b"NIST")
-            or (head[:4] == b"RIFF" and head[8:12] == b"WAVE")
-            or head[:3] == b"ID3"
-            or head[4:8] == b"ftyp"
-            or head[:2] in (b"\xff\xfb", b"\xff\xf3", b"\xff\xf1")
-        ),
-    ),
-    Other(
-        "model weights (safetensors)",
-        "Hugging Face, spoofspan cm train",
-        "spoofspan cm info FOLDER",
-        lambda head: head[8:9] == b"{" and int.from_bytes(head[:8], "little") < 1 << 27,
-    ),
-    Other("a tar archive", "tar", "tar -xf {file}", lambda head: head[257:262] == b"ustar"),
-    Other("a zip archive", "zip", "unzip {file}", _begins(b"PK\x03\x04")),
-    Other("a file packed with xz", "xz", "xz -dk {file}", _begins(b"\xfd7zXZ")),
-    Other("a file packed with bzip2", "bzip2", "bzip2 -dk {file}", _begins(b"BZh")),
-    Other("a 7z archive", "7-Zip", "7z x {file}", _begins(b"7z\xbc\xaf")),
-    Other(
-        "an HDF5 or MATLAB file",
-        "h5py, MATLAB",
-        "python -c \"import h5py, numpy; numpy.savez('scores.npz', **{{k: v[()] for k, v in "
-        "h5py.File('{file}').items()}})\"",
-        _begins(b"\x89HDF", b"MATLAB 5.0"),
-    ),
-    Other(
-        "one array, without the names of utterances",
-        "numpy.save",
-        "python -c \"import numpy; numpy.savez('scores.npz', UTTERANCE=numpy.load('{file}'))\"",
-        _begins(b"\x93NUMPY"),
-    ),
-    Other(
-        "a pickle",
-        "pickle.dump",
-        "spoofspan eval REFERENCES {file} --hop SECONDS --higher bonafide|spoof",
-        _begins(b"\x80"),
-    ),
-    Other("a picture", "", "", _begins(b"\x89PNG", b"\xff\xd8\xff", b"%PDF", b"GIF8")),
-    Other(
-        "results of spoofspan",
-        "spoofspan eval --format json",
-        "spoofspan verify {file} REFERENCES SCORES",
-        _json_with("spoofspan", "measurements"),
-    ),
-    Other(
-        "a fusion of several systems",
-        "spoofspan fuse",
-        "spoofspan fuse --apply {file} SCORES SCORES --out FUSED",
-        lambda head: _json_with("spoofspan_calibration")(head) and b'fusion"' in head,
-    ),
-    Other(
-        "a calibration of one system",
-        "spoofspan calibrate",
-        "spoofspan calibrate --apply {file} SCORES --out CALIBRATED",
-        _json_with("spoofspan_calibration"),
-    ),
-    Other(
-        "a published result, without scores",
-        "the Speech Anti-Spoofing Arena (result.yaml), Hugging Face (.eval_results, model-index)",
-        "",
-        lambda head: b"eer_percent" in head or b"model-index" in head,
-    ),
-    Other(
-        "scores of a speaker verification system",
-        "ASVspoof",
-        "spoofspan eval KEY SCORES --asv-scores {file} -m utterance-min-tdcf",
-        lambda head: _lines_fit(head, _any, {"target", "nontarget", "spoof"}.__contains__, is_number),
-    ),
-    Other(
-        "scores of a speaker verification system",
-        "ASVspoof 5",
-        "spoofspan eval KEY SCORES --asv-scores {file} -m utterance-min-tdcf",
-        lambda head: (layout := header_layout(head)) is not None and "asv-score" in layout.names,
-    ),
-    Other(
-        "words in time (CTM), without labels",
-        "NIST, Kaldi, Montreal Forced Aligner",
-        WORDS_COMMAND,
-        lambda head: (
-            _lines_fit(head, _any, _any, _seconds, _seconds, _word)
-            or _lines_fit(head, _any, _any, _seconds, _seconds, _word, is_number)
-        ),
-    ),
-    Other(
-        "words or phones in time, without labels",
-        "Montreal Forced Aligner (CSV)",
-        'awk -F, \'NR > 1 && $4 == "words" {{print "UTTERANCE", 1, $1, $2}}\' {file} > words.uem && spoofspan eval '
-        "REFERENCES SCORES --regions words.uem",
-        _is_word_table,
-    ),
-    Other(
-        "regions that count (UEM)",
-        "NIST, PartialSpoof",
-        "spoofspan eval REFERENCES SCORES --regions {file}",
-        lambda head: _lines_fit(head, _word, _any, _seconds, _seconds) or _lines_fit(head, _word, _seconds, _seconds),
-    ),
-    Other(
-        "durations (reco2dur)",
-        "Kaldi, PartialSpoof",
-        "spoofspan eval REFERENCES SCORES --durations {file}",
-        lambda head: _lines_fit(head, _word, lambda field: is_finite(field) and float(field) > 0),
-    ),
-    Other(
-        "metadata", "pandas and others", "spoofspan eval REFERENCES SCORES --metadata {file} --by COLUMN", _is_metadata
-    ),
-    Other("UTF-16 text", "Windows", "iconv -f utf-16 -t utf-8 {file} > text.txt", _begins(b"\xff\xfe", b"\xfe\xff")),
-)
 
 
 def describe(where: Where | Sequence[Where], told: ReadOptions | None = None) -> Description:
@@ -264,10 +99,10 @@ def describe(where: Where | Sequence[Where], told: ReadOptions | None = None) ->
     others = [one for one in OTHERS if one.fits(source.head)]
     best = min(found, key=_rank, default=None)
     if best is not None and not best.problem:
-        return _with_alternative(best, [one for one in others if one.kind.startswith("durations")])
-    if others and not (best is not None and others[0].kind in ("a zip archive", "a pickle", "metadata")):
+        return _with_alternative(best, source, [one for one in others if one.kind.startswith(ALSO)])
+    if others and not (best is not None and others[0].may_be_read):
         one = others[0]
-        return Description(source.name, one.kind, whose=one.whose, command=one.command.format(file=_typed(source)))
+        return Description(source.name, one.kind, whose=one.whose, command=one.command_for(source))
     return best if best is not None else _unknown(source)
 
 
@@ -279,7 +114,7 @@ def describe_each(where: str, found: Sequence[Source], told: ReadOptions | None 
     registered = {*KINDS, LABELS}
     whole = describe(list(found), told)
     if whole.kind in registered and not whole.problem and not any("-format" in flag for flag in whole.missing):
-        first = _typed(first_with_content(found))
+        first = typed_name(first_with_content(found))
         return [replace(whole, file=where, command=whole.command.replace(first, where))]
     sorts: dict[tuple[Any, ...], Description] = {}
     for source in found:
@@ -308,19 +143,12 @@ def _has_labels(source: Source) -> bool:
     return layout is not None and has_only_labels(layout)
 
 
-def _with_alternative(best: Description, others: list[Other]) -> Description:
-    """Name the other thing that two columns may be."""
-    if not others or best.kind != "utterance scores":
+def _with_alternative(best: Description, source: Source, others: list[OtherFile]) -> Description:
+    """Name the other thing that labels or scores of utterances may be."""
+    if not others or best.kind not in ("utterance scores", LABELS):
         return best
-    also = f"{best.command}; or, if these are {others[0].kind}: {others[0].command.format(file=best.file)}"
+    also = f"{best.command}; or, if these are {others[0].kind}: {others[0].command_for(source)}"
     return replace(best, command=also)
-
-
-def _typed(source: Source) -> str:
-    """The name of a file as it is typed."""
-    if source.name == "<stdin>":
-        return "-"
-    return source.name if re.fullmatch(r"[\w./@%+=:,~-]+", source.name) else f"'{source.name}'"
 
 
 def _of_kind(kind: str, contents: Contents, source: Source, told: ReadOptions) -> Description:
@@ -331,9 +159,12 @@ def _of_kind(kind: str, contents: Contents, source: Source, told: ReadOptions) -
         chosen: Format[Any] = registry.recognise_one_of(contents.sources)
     except DataError as error:
         formats = registry.fits(source)
-        flag = f"--{registry.kind}-format {'|'.join(one.name for one in formats)}"
-        command = f"{COMMANDS[kind].format(file=_typed(source))} {flag}"
-        return Description(source.name, kind, str(error), missing=(flag,), command=command)
+        about = " or ".join(f"{one.name} ({one.about})" for one in formats)
+        columns = [name for one in formats for name in one.columns]
+        flag = "--column " if columns else f"--{registry.kind}-format "
+        flag += "|".join(columns or [one.name for one in formats])
+        command = f"{COMMANDS[kind].format(file=typed_name(source))} {flag}"
+        return Description(source.name, kind, about or str(error), missing=(flag,), command=command)
     about, _, whose = chosen.about.rpartition(": ")
     if not about or re.search(r"[<\[{]", whose):  # a colon within a grammar
         about, whose = chosen.about, ""
@@ -359,7 +190,7 @@ def _of_kind(kind: str, contents: Contents, source: Source, told: ReadOptions) -
         one = replace(
             one,
             # without what was put in to read it
-            holds=re.sub(r", higher = \w+" if "higher" in missing else "$^", "", _without_hop(repr(content), missing)),
+            holds=re.sub(r", higher = \w+" if "higher" in missing else "$^", "", _without_times(content, missing)),
             higher=None if "higher" in missing else known["higher"],
             hop=float(hops[0]) if hops is not None and len(hops) and "hop" not in missing else one.hop,
         )
@@ -369,16 +200,30 @@ def _of_kind(kind: str, contents: Contents, source: Source, told: ReadOptions) -
     return _told(one, kind, source, asked, "")
 
 
-def _without_hop(text: str, missing: Mapping[str, Any]) -> str:
-    return re.sub(r" frames of [^,)]*", " frames", text) if "hop" in missing else text
+def _without_times(content: Any, missing: Mapping[str, Any]) -> str:
+    """What was read, without times if these were made up to read it."""
+    if "hop" not in missing:
+        return repr(content)
+    if isinstance(content, References):
+        return f"labels of {len(content):,} utterances"
+    return re.sub(r" frames of [^,)]*", " frames", repr(content))
 
 
 def _told(one: Description, kind: str, source: Source, asked: list[str], problem: str) -> Description:
     """Add what must be said, and the command that says it."""
+    if recognises_utterance_labels(source.head) and kind == "utterance scores":
+        try:
+            read_utterance_labels(source)
+        except UsageError:
+            asked = [*asked, "spoof_label"]
+        except DataError:
+            pass
     flags = dict.fromkeys(ASKED[name][0] for name in asked)
-    command = " ".join([COMMANDS[kind].format(file=_typed(source)), *flags])
+    if kind == "references":
+        flags = {flag.replace("--hop", "--reference-hop"): None for flag in flags}
+    command = " ".join([COMMANDS[kind].format(file=typed_name(source)), *flags])
     if kind == "utterance scores" and recognises_utterance_labels(source.head):
-        command = command.replace("KEY", _typed(source), 1)  # which has labels itself
+        command = command.replace("KEY", typed_name(source), 1)  # which has labels itself
     return replace(one, missing=tuple(flags), command=command, problem=problem)
 
 
@@ -387,7 +232,7 @@ def _of_labels(source: Source, told: ReadOptions | None) -> Description:
     form = FORMS.get(layout.form.name) if layout is not None and layout.form is not None else None
     about = form.line if form is not None else "a table with a header" if layout is not None else ""
     one = Description(source.name, LABELS, about, form.whose if form is not None else "")
-    command = COMMANDS[LABELS].format(file=_typed(source))
+    command = COMMANDS[LABELS].format(file=typed_name(source))
     try:
         labels: Mapping[str, str] = read_utterance_labels(source, None if told is None else told.spoof_label)
     except UsageError:

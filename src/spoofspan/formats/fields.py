@@ -271,7 +271,7 @@ def plain_columns(
 
 
 def _has_no_digit(words: Words) -> Flags:
-    """Which words have a byte that is more than 9."""
+    """Words that have a byte that is more than 9."""
     found: Flags = ((words + NO_DIGIT | words) & HIGH_BIT) != 0
     return found
 

@@ -7,9 +7,10 @@ else (packing, folders, standard input, half-written files) is handled outside t
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.data.rules import Modality
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
     from spoofspan.formats.tables.corpus_tables import Part
 
 T = TypeVar("T")  # what a format holds
+# What a file may leave open, by the option that says it.
+UNSAID = {
+    "hop": "how long a frame is",
+    "higher": "whether high scores mean bona fide or spoof",
+    "durations": "how long the utterances are",
+}
 OF_METADATA = ("split", "modality", "subset")  # options of metadata of a whole corpus; other formats refuse them
 OF_REFERENCES = (*OF_METADATA, "spoof_label")  # options that formats of references refuse unless they take them
 
@@ -52,6 +59,17 @@ class ReadOptions:
                 "means spoof, or spoof_label=0 if 0 does"
             )
         return {str(int(self.spoof_label)): "spoof", str(1 - self.spoof_label): "bonafide"}
+
+    def refuse_unsaid(self, who: str, needs: Sequence[str]) -> None:
+        """Ask for what ``who`` (a file, a format) does not say, unless the user said it."""
+        if missing := [need for need in needs if getattr(self, need) is None]:
+            unsaid = " and ".join(UNSAID[need] for need in missing)
+            raise UsageError(f"{who} does not say {unsaid}; give {' and '.join(f'{need}=' for need in missing)}")
+
+    def hop_and_higher(self, who: str) -> tuple[float, Higher]:
+        """The hop and what high scores mean, neither of which ``who`` says."""
+        self.refuse_unsaid(who, ("hop", "higher"))
+        return cast(float, self.hop), cast(Higher, self.higher)
 
     def class_column(self, columns: Mapping[str, int]) -> tuple[int, Higher]:
         """Choose between the columns of the two classes: the spoof column, unless ``column`` says otherwise."""
@@ -96,6 +114,7 @@ class Format(Generic[T]):
     higher: Higher | None = None  # what high scores mean, where the format states it
     hop: float | None = None  # seconds, where the format states it
     named: str = ""  # a pattern that the name of a file must match where its content does not tell
+    begins: tuple[bytes, ...] = ()  # after a byte order mark and blanks: it is recognised by more, but never without
 
 
 class Registry(Generic[T]):
@@ -111,8 +130,8 @@ class Registry(Generic[T]):
             raise UsageError(f"no {self.kind} format {name!r}: {nearest_name(name, self.formats)}")
         return self.formats[name]
 
-    def recognise(self, source: Source) -> Format[T]:
-        """Find the one format whose content this is."""
+    def recognise(self, source: Source, column: str | None = None) -> Format[T]:
+        """Find the one format whose content this is; a ``column`` that was asked for may decide."""
         if not source.head.strip():
             raise DataError(f"{source.name}: the file is empty")
         fits = self.fits(source)
@@ -120,6 +139,8 @@ class Registry(Generic[T]):
         if len(fits) > 1:  # the ending of the name decides, if it is that of one
             path = source.name.removesuffix(".gz").removesuffix(".zst")
             fits = [one for one in fits if one.suffixes and path.endswith(one.suffixes)] or fits
+        if len(fits) > 1:
+            fits = [one for one in fits if column in one.columns] or fits
         if len(fits) == 1:
             return fits[0]
         how = f"state it with format= (--{self.kind}-format)"
@@ -129,15 +150,20 @@ class Registry(Generic[T]):
                 f"{source.name}: no {self.kind} format is recognised; {wanted}{how}: {', '.join(self.formats)}"
             )
         could = " or ".join(f"{one.name} ({one.about})" for one in fits)
-        raise DataError(f"{source.name}: could be {could}; {how}")
+        named = " or ".join(
+            f"--column {' or '.join(one.columns)} for {one.name}" for one in fits if one.columns and one.higher is None
+        )
+        raise DataError(f"{source.name}: could be {could}; {how}{f', or by {named}' if named else ''}")
 
-    def recognise_one_of(self, sources: Sequence[Source], default: str | None = None) -> Format[T]:
+    def recognise_one_of(
+        self, sources: Sequence[Source], default: str | None = None, column: str | None = None
+    ) -> Format[T]:
         """Find the format of several sources by the first that has content; without any, it is the ``default``."""
         first = first_with_content(sources)
         if default is not None and not self.fits(first):
             return self.named(default)
         try:
-            return self.recognise(first)
+            return self.recognise(first, column)
         except DataError:
             for source in sources:
                 fits = self.fits(source)
@@ -159,9 +185,12 @@ class Registry(Generic[T]):
         """Formats whose content this can be; each is asked once."""
         if self not in source.look.fits:
             head = source.head
+            start = head.removeprefix(BOM_UTF8).lstrip()
             name = source.name.removesuffix(".gz").removesuffix(".zst")
             source.look.fits[self] = [
-                one for one in self.formats.values() if re.search(one.named, name) and one.recognises(head)
+                one
+                for one in self.formats.values()
+                if start.startswith(one.begins or b"") and re.search(one.named, name) and one.recognises(head)
             ]
         return source.look.fits[self]
 
@@ -187,6 +216,9 @@ JSON_WANTED = {
 }
 
 
+WIDE = 8  # numbers on a line that belong to no known table
+
+
 def _wanted(head: bytes, kind: str) -> str:
     """What the file should look like, if it is a table or JSON; nothing otherwise."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -197,6 +229,15 @@ def _wanted(head: bytes, kind: str) -> str:
     fields, columns = first.split(), COLUMNS_WANTED.get(kind)
     if columns is None:
         return ""
+    if len(fields) > 2 and fields[-1].endswith("%"):
+        return "its numbers have a % sign: remove it, or "
+    if kind == "scores" and (many := [one for one in re.split(r"[\s,;]+", first) if _ends_in_a_number(one)])[WIDE:]:
+        return (
+            f"its lines have {len(many)} numbers each: write a line for each frame, <utterance> <frame> <score>, or "
+            "JSON {utterance: [score, ...]}, or "
+        )
+    if kind == "scores" and len(fields) == 3 and all(re.fullmatch(r"-?\d*\.\d+", one) for one in fields[1:]):
+        return "its second column holds times: write the number of the frame there (time / hop), or "
     if len(fields) > 2 and re.search(r"\d,\d", fields[-1]):
         return "its numbers have a decimal comma: write a decimal point, or "
     if first.count(";") > 1:
@@ -215,7 +256,7 @@ def _wanted(head: bytes, kind: str) -> str:
 
 
 def _ends_in_a_number(line: str, separator: str | None = None) -> bool:
-    """Whether the last field of a line is one."""
+    """True if the last field of a line is one."""
     try:
         float(line.split(separator)[-1])
     except (ValueError, IndexError):

@@ -15,6 +15,7 @@ from typing import Any
 from spoofspan.base.errors import DataError, SpoofspanError, UsageError
 from spoofspan.data.scores import Higher
 from spoofspan.formats.format import Format, Registry, first_with_content
+from spoofspan.formats.other_files import OTHERS
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.frame_lines import hop_in_name
@@ -50,7 +51,7 @@ class MisplacedFileError(UsageError):
 
 @dataclass(frozen=True)
 class Contents:
-    """What a path holds, as far as its first bytes tell.
+    """Content of a path, as far as its first bytes tell.
 
     >>> import io
     >>> sorted(Contents(io.BytesIO(b'{"u1.mp4": [[0.9, 0.5, 1.25]]}')).kinds)
@@ -65,7 +66,7 @@ class Contents:
         return sources(self.where)
 
     def holds(self, kind: str, *, but_not: str | None = None) -> bool:
-        """Whether it may be of a kind; no file that cannot be read is of any, since reading it says why."""
+        """True if it may be of a kind; no file that cannot be read is of any, since reading it says why."""
         try:
             first = first_with_content(self.sources)
             found = [] if kind == LABELS else KINDS[kind].fits(first)
@@ -90,7 +91,7 @@ class Contents:
 
     @property
     def higher(self) -> Higher | None:
-        """What high scores mean, where the format states it."""
+        """Meaning of high scores, where the format states it."""
         return next((one.higher for kind in SCORED if (one := self.format_of(kind)) is not None and one.higher), None)
 
     @property
@@ -101,7 +102,7 @@ class Contents:
 
     @property
     def is_binary_table_in_time(self) -> bool:
-        """Whether it is a Parquet or Arrow file with columns of times or frames, which stand at its end."""
+        """True if it is a Parquet or Arrow file with columns of times or frames, which stand at its end."""
         first = first_with_content(self.sources)
         if not first.head.startswith((b"PAR1", b"ARROW1")):
             return False
@@ -110,17 +111,27 @@ class Contents:
 
     @property
     def has_only_labels(self) -> bool:
-        """Whether it is one file of labels of whole utterances or of trials, without times."""
+        """True if it is one file of labels of whole utterances or of trials, without times."""
         return len(self.sources) == 1 and self.holds(LABELS, but_not="references")
 
 
+def refuse_other_file(contents: Contents, place: str) -> None:
+    """Refuse a file that is known, and no content of any kind, with the command that takes it."""
+    first = first_with_content(contents.sources)
+    one = next((one for one in OTHERS if one.fits(first.head)), None)
+    if one is not None and one.command and not one.may_be_read:
+        raise UsageError(
+            f"{first.name} looks like {one.kind} ({one.whose}), not {place}; use: {one.command_for(first)}"
+        )
+
+
 def is_proposals(contents: Contents, format: str | None) -> bool:
-    """Whether a file in the place of scores is, or shall be read as, proposals."""
+    """True if a file in the place of scores is, or shall be read as, proposals."""
     return contents.holds("proposals", but_not="scores") if format is None else format in PROPOSAL_FORMATS.formats
 
 
 def is_utterance_scores(contents: Contents, format: str | None, *, labels: bool) -> bool:
-    """Whether a file in the place of scores is, or shall be read as, scores of whole utterances.
+    """True if a file in the place of scores is, or shall be read as, scores of whole utterances.
 
     With ``labels`` of whole utterances there cannot be any others.
     """
@@ -144,4 +155,6 @@ def naming_misplaced(place: str | Registry[Any], found: Sequence[Source]) -> Ite
         for kind in MISTAKEN.get(place, ()):
             if contents.holds(kind):
                 raise MisplacedFileError(contents.sources[0].name, kind, place) from None
+        if place in KINDS:
+            refuse_other_file(contents, place)
         raise

@@ -38,7 +38,7 @@ from spoofspan.formats.sources import Source
 MEMORY = 2 << 30  # bytes
 SECONDS = 600
 CHUNK = 1 << 20
-NPY = b"\x93NUMPY"
+NPY, PICKLE = b"\x93NUMPY", b"\x80"
 # What the child inherits: only what a Python needs to start.
 ENVIRONMENT = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 REMEDY = "only numbers, text, lists, dicts and numpy arrays of these are read; do not open it with other tools either"
@@ -248,7 +248,7 @@ class _Child:
         return flat.reshape(dtype_and_shape[-1], order="F" if fortran else "C")
 
     def silence(self) -> Exception:
-        """Why there is no (whole) answer."""
+        """Reason why there is no (whole) answer."""
         name, error = self._source.name, self._feed_error
         if error is not None:
             return error if isinstance(error, SpoofspanError) else self._source.broken(error)
@@ -278,7 +278,7 @@ def _stream(source: Source) -> Iterator[IO[bytes]]:
 
 
 def _noun(value: Any) -> str:
-    """What a value is, in words."""
+    """Description of a value, in words."""
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype} with {value.ndim} dimensions"
     return "nothing" if value is None else f"a value of type {type(value).__name__}"

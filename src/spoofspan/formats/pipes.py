@@ -73,7 +73,7 @@ class Pipe:
             return self._kept.read(size)
 
     def size(self) -> int:
-        """How many bytes there are in the end."""
+        """Number of bytes in the end."""
         with self._lock:
             self._await(MOST)
             return self._size

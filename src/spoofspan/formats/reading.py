@@ -23,13 +23,6 @@ from spoofspan.formats.text.lines import lines_of, plain_number
 from spoofspan.formats.text.protocol import has_only_labels, read_utterance_labels
 from spoofspan.formats.text.utterance_tables import layout_of
 
-# What a file may leave open, by the option that says it.
-UNSAID = {
-    "hop": "how long a frame is",
-    "higher": "whether high scores mean bona fide or spoof",
-    "durations": "how long the utterances are",
-}
-
 
 def read_references(
     where: Where | Sequence[Where],
@@ -245,7 +238,7 @@ def read_proposals(where: Where | Sequence[Where], *, fps: float | None = None, 
 
 
 def check_unused_columns(where: Where | Sequence[Where], format: str | None, options: ReadOptions) -> list[str]:
-    """What is wrong with columns of scores that are not measured, and so not looked at when scores are read."""
+    """Problems with columns of scores that are not measured, and so not looked at when scores are read."""
     found, chosen = choose_format(SCORE_FORMATS, where, format, options)
     problems = []
     for column in chosen.columns:
@@ -253,7 +246,8 @@ def check_unused_columns(where: Where | Sequence[Where], format: str | None, opt
             try:
                 # what high values mean is of no interest here, but some columns must be told it
                 higher: Higher | None = "bonafide" if column == "score0" else None
-                chosen.read(found, replace(options, column=column, higher=higher))
+                with counted(found) as watched:
+                    chosen.read(watched, replace(options, column=column, higher=higher))
             except DataError as error:
                 problems.append(f"column {column!r}, which is not measured: {error}")
     return problems
@@ -293,14 +287,37 @@ def read_with(
                 f"{found[0].name}: the fifth column holds ends, not durations (each range starts where the one before "
                 f"has its fifth column); write durations: {fixed}"
             ) from error
+        if chosen.name.endswith("rttm") and _has_swapped_times(found):
+            fixed = f"awk '{{t = $4; $4 = $5; $5 = t; print}}' {found[0].name} > fixed.rttm"
+            raise DataError(
+                f"{found[0].name}: the fourth column holds durations and the fifth starts; swap them: {fixed}"
+            ) from error
         raise
     finally:
         # what both sides need at most must not add up: references of 30 MB leave 80 MB that nobody uses
         release_unused()
 
 
+FEWEST_MEETINGS = 4  # fewer may be chance
+
+
+def _has_swapped_times(found: Sequence[Source]) -> bool:
+    """True if each range of an RTTM starts where the one before ends once start and duration are swapped."""
+    before: dict[str, float] = {}
+    meets = differs = 0
+    for line in lines_of(found, comment=";;"):
+        if len(line.fields) < 9 or None in (times := [plain_number(field) for field in line.fields[3:5]]):
+            return False
+        duration, start = (float(time or 0) for time in times)
+        if line.fields[1] in before:
+            apart = abs(start - before[line.fields[1]])
+            meets, differs = meets + (apart < 0.002), differs + (apart >= 0.002)
+        before[line.fields[1]] = start + duration
+    return meets > max(9 * differs, FEWEST_MEETINGS)
+
+
 def _has_ends_for_durations(found: Sequence[Source]) -> bool:
-    """Whether the fifth column of RTTM is where the next range starts, which a duration is by chance only."""
+    """True if the fifth column of RTTM is where the next range starts, which a duration is by chance only."""
     before: dict[str, tuple[float, float]] = {}
     meets = differs = 0
     for line in lines_of(found, comment=";;"):
@@ -332,11 +349,8 @@ def choose_format(
     found = sources(where, chosen.suffixes if chosen is not None else ())
     if chosen is None:
         with naming_misplaced(registry, found):
-            chosen = registry.recognise_one_of(found, default)
-    if missing := [need for need in chosen.needs if getattr(options, need) is None]:
-        flags = " and ".join(f"{need}=" for need in missing)
-        unsaid = " and ".join(UNSAID.get(need, need) for need in missing)
-        raise UsageError(f"{found[0].name}: the format {chosen.name} does not say {unsaid}; give {flags}")
+            chosen = registry.recognise_one_of(found, default, options.column)
+    options.refuse_unsaid(f"{found[0].name}: the format {chosen.name}", chosen.needs)
     for option in refusable:
         if getattr(options, option) is not None and option not in chosen.takes:
             raise UsageError(f"{found[0].name}: {option}= means nothing in the format {chosen.name}; leave it out")

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.errors import DataError, SpoofspanWarning, UsageError, nearest_name
+from spoofspan.base.errors import DataError, SpoofspanWarning, UsageError, nearest_name, warn_user
 from spoofspan.base.extras import INSTALL_CM
 from spoofspan.base.times import Float64
 from spoofspan.formats.sound_headers import ends_early, stated_bytes
@@ -50,25 +50,25 @@ class Sound:
 
     @property
     def stated_samples(self) -> int:
-        """How many samples its header states, at 16 kHz."""
+        """Number of samples that its header states, at 16 kHz."""
         with replace(self, truncated="use")._opened(check=False) as file:
             return -(-file.stated * RATE // file.rate)
 
     @property
     def rate(self) -> int:
-        """How many samples a second the file has."""
+        """Sampling rate of the file."""
         with self._opened() as file:
             return file.rate
 
     @property
     def channels(self) -> int:
-        """How many channels the file has."""
+        """Number of channels that the file has."""
         with self._opened() as file:
             return file.channels
 
     @property
     def samples(self) -> int:
-        """How many samples it has at 16 kHz."""
+        """Number of samples that it has at 16 kHz."""
         with self._opened() as file:
             return -(-file.frames * RATE // file.rate)
 
@@ -154,7 +154,7 @@ class Sound:
         self._warn(text)
 
     def _warn(self, text: str) -> None:
-        warnings.warn(f"{text}; these are used", SpoofspanWarning, stacklevel=2)
+        warn_user(f"{text}; these are used", SpoofspanWarning)
 
     @contextmanager
     def _opened(self, *, check: bool = True) -> Iterator[_File]:

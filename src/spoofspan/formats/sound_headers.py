@@ -1,4 +1,4 @@
-"""How much sound the header of a file states, and how much is there; libraries that read sound count what is there.
+"""Sound that the header of a file states, and that is there; libraries that read sound count what is there.
 
 WAV, RF64, AIFF, AU, W64, CAF and SPHERE files state the bytes of their samples. Ogg states no length, but marks its
 last page.
@@ -18,7 +18,7 @@ OGG_HEAD, OGG_LONGEST, OGG_LAST = 27, 65_307, 4  # bytes of a page without its t
 
 @dataclass(frozen=True)
 class DataBytes:
-    """How many bytes of samples a header states, and how many there are."""
+    """Bytes of samples that a header states, and those that are there."""
 
     stated: int
     found: int
@@ -51,7 +51,7 @@ def stated_bytes(stream: BinaryIO) -> DataBytes | None:
 
 
 def ends_early(stream: BinaryIO) -> bool:
-    """Whether an Ogg file ends within a page, or without the mark of the last one."""
+    """True if an Ogg file ends within a page, or without the mark of the last one."""
     stream.seek(0)
     if stream.read(4) != b"OggS":
         stream.seek(0)

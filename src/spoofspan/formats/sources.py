@@ -12,6 +12,7 @@ import errno
 import glob
 import io
 import mmap
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +39,7 @@ MOST_UNPACKED, UNPACKED_ALLOWANCE = 200, 1 << 26
 
 
 @dataclass
-class Look:
+class SourceLook:
     """First bytes of a source, and the formats that they fit; every copy of the source shares it."""
 
     stored: bytes | None = None  # the first four, packed or not
@@ -54,7 +55,7 @@ class Source:
     name: str
     opener: Callable[[], IO[bytes]]
     path: Path | None = None  # of a plain file
-    look: Look = field(default_factory=Look, repr=False, compare=False)
+    look: SourceLook = field(default_factory=SourceLook, repr=False, compare=False)
 
     def open(self) -> IO[bytes]:
         """Open for reading, unpacked."""
@@ -94,17 +95,17 @@ class Source:
 
     @property
     def is_compressed(self) -> bool:
-        """Whether it is unpacked when it is opened."""
+        """True if it is unpacked when it is opened."""
         return self.stored.startswith((GZIP, ZSTD))
 
     @property
     def is_packed(self) -> bool:
-        """Whether a byte of it may stand for several of its text."""
+        """True if a byte of it may stand for several of its text."""
         return self.is_compressed or self.stored.startswith((b"PAR1", b"ARRO"))
 
     @property
     def size(self) -> int:
-        """How many bytes a file has; 0 for what is no plain file."""
+        """Size of a file in bytes; 0 for what is no plain file."""
         try:
             return self.path.stat().st_size if self.path is not None and self.path.is_file() else 0
         except OSError:  # opening it will say why
@@ -201,7 +202,7 @@ class Source:
 
 
 class _Unpacked(io.RawIOBase):
-    """What a packed file holds; one that unpacks to far more than files do is refused on the way."""
+    """Content of a packed file; one that unpacks to far more than files do is refused on the way."""
 
     def __init__(self, name: str, stream: Any, packed: IO[bytes]) -> None:
         self._name, self._stream, self._packed = name, stream, packed
@@ -255,6 +256,13 @@ HF_STATE = "state.json"  # of a Hugging Face Dataset that was saved to disk
 Where = str | Path | IO[bytes] | Source
 
 
+def typed_name(source: Source) -> str:
+    """The name of a file as it is typed."""
+    if source.name == "<stdin>":
+        return "-"
+    return source.name if re.fullmatch(r"[\w./@%+=:,~-]+", source.name) else f"'{source.name}'"
+
+
 def sources(where: Where | Sequence[Where], suffixes: Sequence[str] = ()) -> list[Source]:
     """Find sources: a path, ``-`` for standard input, a glob, a folder (its files), an address, or several of these.
 
@@ -267,8 +275,8 @@ def sources(where: Where | Sequence[Where], suffixes: Sequence[str] = ()) -> lis
     if not isinstance(where, (str, Path)):
         if not hasattr(where, "read"):
             raise UsageError(
-                f"give a path or an open file, not a {type(where).__name__}; references_from and scores_from of "
-                "spoofspan.formats.tables.dataframes take data frames"
+                f"give a path or an open file, not a {type(where).__name__}; References.from_table and "
+                "Scores.from_table take data frames, and so does range_eer itself"
             )
         data = cast(IO[bytes], where).read()
         name = getattr(where, "name", None)  # a number for a file opened by its descriptor

@@ -111,7 +111,7 @@ class Array:
 
 
 def kind_of(value: Any) -> str:
-    """What a value is, for a message."""
+    """Description of a value, for a message."""
     names = {Array: "a numpy array", Dtype: "a numpy dtype", object: "a part of an item before", type(None): "None"}
     return names.get(type(value)) or str(getattr(value, "__name__", type(value).__name__))
 

@@ -18,6 +18,7 @@ from typing import IO, Any, cast
 
 from spoofspan.base.errors import UsageError
 from spoofspan.base.locks import own_file, part_of
+from spoofspan.base.progress import progress
 from spoofspan.formats import arrow as pa
 
 
@@ -49,7 +50,7 @@ def _write(path: str | Path, chunks: Iterable[bytes], force: bool) -> None:
         rights = stat.S_IMODE(target.stat().st_mode) if target.is_file() else None
         if rights is not None:  # the next one must be able to use up what this one leaves behind
             own.path.chmod(rights | stat.S_IWUSR)
-        with _packed(own.stream, target.suffix) as out:
+        with progress(f"writing {target.name}"), _packed(own.stream, target.suffix) as out:
             for chunk in chunks:
                 out.write(chunk)
         own.stream.flush()

@@ -66,7 +66,7 @@ class _Record:
 
 
 def recognises_ark(head: bytes) -> bool:
-    """Whether it begins with an utterance and the mark of a binary matrix, or an opening bracket."""
+    """True if it begins with an utterance and the mark of a binary matrix, or an opening bracket."""
     if BINARY_START.match(head):
         return True
     lines = first_lines(head)
@@ -76,7 +76,7 @@ def recognises_ark(head: bytes) -> bool:
 
 
 def recognises_scp(head: bytes) -> bool:
-    """Whether each of the first lines points into an ark."""
+    """True if each of the first lines points into an ark."""
     lines = first_lines(head)
     return bool(lines) and all(SCP_LINE.fullmatch(line) and ".ark" in line for line in lines)
 
@@ -136,7 +136,7 @@ def _read(records_of: Callable[[Source], Iterator[_Record]], found: Sequence[Sou
 
 @dataclass(frozen=True)
 class _Choice:
-    """Which column of how many is read (0: vectors), and what its high values mean."""
+    """Column of how many that is read (0: vectors), and what its high values mean."""
 
     width: int
     column: int
@@ -283,7 +283,7 @@ def _text_records(source: Source) -> Iterator[_Record]:
 
 
 def _scp_records(source: Source) -> Iterator[_Record]:
-    """What the lines of an scp file point to."""
+    """Records that the lines of an scp file point to."""
     problems = Problems()
     archives: dict[Path, memoryview] = {}
     found: list[_Record] = []

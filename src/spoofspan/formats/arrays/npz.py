@@ -26,15 +26,15 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
-from spoofspan.base.columns import offsets_of
+from spoofspan.base.columns import host_array, offsets_of
 from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.base.times import SECOND, Int64, duration_ns, edges_before, grid_edges
 from spoofspan.data.references import BONA_FIDE, LABELS, SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.formats.format import Format, ReadOptions
-from spoofspan.formats.pickles import NPY, check_text, first_opcode, npy_header, read_dict
+from spoofspan.formats.pickles import NPY, PICKLE, check_text, first_opcode, npy_header, read_dict
 from spoofspan.formats.sources import MOST_UNPACKED, UNPACKED_ALLOWANCE, Source
-from spoofspan.formats.text.rows import label_and_kind
+from spoofspan.formats.text.rows import label_and_attack
 
 if TYPE_CHECKING:
     import zipfile
@@ -43,6 +43,7 @@ MOST_MEMBER = 1 << 30  # bytes of one array
 MOST_TOTAL = 1 << 34  # bytes of all arrays of a file
 COMMENT = re.compile(r"spoofspan((?: (?:hop|higher|spoof_label)=[\w.+-]+)*)")
 ZIP = b"PK\x03\x04"
+DICTS = (NPY, PICKLE)  # what npy files and pickles of dicts begin with
 OFFICIAL_NAME = r"_seglab_([0-9]+(?:\.[0-9]+)?)(?:[._]|$)"  # PartialSpoof's segment labels, with their resolution
 
 Array = npt.NDArray[Any]
@@ -59,12 +60,16 @@ def stated_resolution(source: Source, options: ReadOptions, pattern: str, per_se
             f"{source.name}: the file name states a resolution of {named:g} s, hop states {options.hop:g} s; "
             "drop hop= or rename the file"
         )
-    chosen = options.hop if options.hop is not None else named
-    if chosen is None:
-        raise UsageError(f"{source.name}: the file name states no resolution; give it in seconds with hop=")
-    if duration_ns(chosen, "hop") <= 0:
+    return _resolution(source, "file name", options.hop if options.hop is not None else named)
+
+
+def _resolution(source: Source, where: str, hop: float | None) -> float:
+    """The resolution (seconds) as it is known, or a refusal that names ``where`` it could have been stated."""
+    if hop is None:
+        raise UsageError(f"{source.name}: the {where} states no resolution; give it in seconds with hop=")
+    if duration_ns(hop, "hop") <= 0:
         raise UsageError("hop must be positive: the resolution in seconds")
-    return chosen
+    return hop
 
 
 def resolution_of_name(path: str) -> float | None:
@@ -97,8 +102,7 @@ def read_scores(
     arrays_of: Callable[[Source], Mapping[str, Any]], sources: Sequence[Source], options: ReadOptions
 ) -> Scores:
     """Read scores from files that each hold a dict of arrays, checking every array."""
-    if options.hop is None or options.higher is None:
-        raise UsageError("arrays of scores do not say it all; give hop= and higher=")
+    hop, higher = options.hop_and_higher(f"{sources[0].name}: the file")
     problems, seen, frames = Problems(), Seen(), dict[str, Array]()
     for source in sources:
         for utterance, given in arrays_of(source).items():
@@ -114,7 +118,7 @@ def read_scores(
     problems.raise_if_any("write one list or array of numbers per utterance" if lists else "correct the file")
     if not frames:
         raise DataError("there are no scores in the file")
-    return Scores.from_frames(frames, options.hop, higher=options.higher)
+    return Scores.from_frames(frames, hop, higher=higher)
 
 
 def _as_array(given: Any) -> Any:
@@ -208,7 +212,7 @@ def references_from_arrays(
     if not ids:
         raise DataError("there are no labels in the file")
     edges_of, words_of = [edges for edges, _ in runs.values()], [codes for _, codes in runs.values()]
-    labels, kinds = words.meanings(np.concatenate([np.zeros(0, np.int64), *words_of]))
+    labels, attacks = words.meanings(np.concatenate([np.zeros(0, np.int64), *words_of]))
     return References.from_columns(
         ids,
         None if durations is None else np.array([durations[utt] for utt in ids], np.float64),
@@ -216,9 +220,20 @@ def references_from_arrays(
         np.concatenate([np.zeros(0, np.int64), *(edges[:-1] for edges in edges_of)]),
         np.concatenate([np.zeros(0, np.int64), *(edges[1:] for edges in edges_of)]),
         labels=labels,
-        kinds=kinds,
+        attacks=attacks,
         snap=0.0 if options.snap is None else options.snap,
     )
+
+
+def read_labels(
+    arrays_of: Callable[[Source], Mapping[str, Any]],
+    sources: Sequence[Source],
+    options: ReadOptions,
+    official: str | None = None,
+) -> References:
+    """Read labels from files that each hold a dict of arrays, which do not state their resolution."""
+    hop = _resolution(sources[0], "file", options.hop)
+    return references_from_arrays(((source, hop, arrays_of(source)) for source in sources), options, official)
 
 
 def references_of_labels(
@@ -228,7 +243,7 @@ def references_of_labels(
     if duration_ns(hop, "hop") <= 0:
         raise UsageError("hop must be positive: the length of a frame in seconds")
     source = Source("labels", lambda: io.BytesIO(b""))
-    arrays = {utt: np.asarray(row) if hasattr(row, "__array__") else row for utt, row in labels.items()}
+    arrays = {utt: np.asarray(host_array(row)) if hasattr(row, "__array__") else row for utt, row in labels.items()}
     return references_from_arrays([(source, hop, arrays)], ReadOptions(durations=durations, spoof_label=spoof_label))
 
 
@@ -260,7 +275,7 @@ class _Words(dict[str, int]):
             meaning = _meaning_of_digits(array, source, options, official)
             return np.where(is_one, self._number(meaning["1"]), self._number(meaning["0"]))
         distinct, codes = np.unique(array, return_inverse=True)
-        known = [isinstance(word, str) and label_and_kind(word)[0] is not None for word in distinct.tolist()]
+        known = [isinstance(word, str) and label_and_attack(word)[0] is not None for word in distinct.tolist()]
         if not all(known):
             bad = np.flatnonzero(~np.array(known)[codes] & (~is_digit | any(known)))
             wrong = (f"label {row} is {array[row].item()!r}, neither bonafide or spoof nor 0 or 1" for row in bad)
@@ -274,9 +289,9 @@ class _Words(dict[str, int]):
 
     def meanings(self, codes: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int8], list[str | None] | None]:
         """The class of each label, and its attack if any has one."""
-        known = [label_and_kind(word) for word in self]
+        known = [label_and_attack(word) for word in self]
         labels = np.array([code or 0 for code, _ in known], np.int8)[codes] if known else np.zeros(0, np.int8)
-        attacks = [kind for _, kind in known]
+        attacks = [attack for _, attack in known]
         return labels, [attacks[code] for code in codes.tolist()] if any(attacks) else None
 
 
@@ -411,44 +426,30 @@ def write_npz(arrays: Iterable[tuple[str, Array]], **about: object) -> Iterator[
 
 
 def recognises_npz(head: bytes) -> bool:
-    """Whether it is a zip archive whose first member is an array."""
+    """True if it is a zip archive whose first member is an array."""
     length = int.from_bytes(head[26:28], "little")
     return head.startswith(ZIP) and head[30 : 30 + length].endswith(b".npy")
 
 
 def recognises_dict(head: bytes) -> bool:
-    """Whether it is an npy file of one object, or a pickled dict."""
+    """True if it is an npy file of one object, or a pickled dict."""
     return recognises_npy_object(head) or first_opcode(head) == b"}"
 
 
 def recognises_npy_object(head: bytes) -> bool:
-    """Whether it is an npy file of one object."""
+    """True if it is an npy file of one object."""
     header = head[8:200].replace(b" ", b"")
     return head.startswith(NPY) and b"'descr':'|O'" in header and b"'shape':()" in header
 
 
 def read_labels_npz(sources: Sequence[Source], options: ReadOptions) -> References:
     """Read npz files of labels."""
-    options = _with_stated(sources, options)
-    if options.hop is None:
-        raise UsageError(f"{sources[0].name}: the file states no resolution; give it in seconds with hop=")
-    hop = options.hop
-    if duration_ns(hop, "hop") <= 0:
-        raise UsageError("hop must be positive: the resolution in seconds")
-    return references_from_arrays(((source, hop, read_npz(source)) for source in sources), options, OFFICIAL_NAME)
+    return read_labels(read_npz, sources, _with_stated(sources, options), OFFICIAL_NAME)
 
 
 def read_scores_npz(sources: Sequence[Source], options: ReadOptions) -> Scores:
     """Read npz files of scores."""
-    options = _with_stated(sources, options)
-    unsaid = [name for name in ("hop", "higher") if getattr(options, name) is None]
-    if unsaid:
-        what = {"hop": "how long a frame is", "higher": "whether high scores mean bona fide or spoof"}
-        raise UsageError(
-            f"{sources[0].name}: the file does not say {' and '.join(what[one] for one in unsaid)}; give "
-            f"{' and '.join(f'{one}=' for one in unsaid)}"
-        )
-    return read_scores(read_npz, sources, options)
+    return read_scores(read_npz, sources, _with_stated(sources, options))
 
 
 def write_scores_npz(scores: Scores) -> Iterator[bytes]:
@@ -470,6 +471,7 @@ SCORES_NPZ = Format(
     recognises_npz,
     write_scores_npz,
     suffixes=(".npz",),
+    begins=(ZIP,),
 )
 SCORES_DICT = Format(
     "npy-dict",
@@ -477,6 +479,7 @@ SCORES_DICT = Format(
     partial(read_scores, read_dict),
     recognises_dict,
     suffixes=(".npy", ".pkl", ".pickle"),
+    begins=DICTS,
     needs=("hop", "higher"),
 )
 LABELS_NPZ = Format(
@@ -486,6 +489,7 @@ LABELS_NPZ = Format(
     recognises_npz,
     write_labels_npz,
     suffixes=(".npz",),
+    begins=(ZIP,),
     takes=("spoof_label",),
 )
 # What CFPRF writes: dicts in npy files that their names tell apart; 1 and high scores are bona fide, frames are 20 ms.
@@ -500,6 +504,7 @@ CFPRF_SCORES = Format(
     suffixes=("seg_score_dict.npy",),
     higher="bonafide",
     hop=CFPRF_HOP,
+    begins=DICTS,
     named=r"seg_score_dict\.npy$",
 )
 CFPRF_LABELS = Format(
@@ -511,5 +516,6 @@ CFPRF_LABELS = Format(
     recognises_dict,
     suffixes=("seg_tar_dict.npy",),
     hop=CFPRF_HOP,
+    begins=DICTS,
     named=r"seg_tar_dict\.npy$",
 )

@@ -26,7 +26,7 @@ from spoofspan.base.times import Float64
 from spoofspan.data.scores import Scores
 from spoofspan.formats.arrays.npz import Seen, frames_by_utterance, stated_resolution
 from spoofspan.formats.format import Format, ReadOptions
-from spoofspan.formats.pickles import first_opcode, portable, read_list
+from spoofspan.formats.pickles import PICKLE, first_opcode, portable, read_list
 from spoofspan.formats.sources import Source
 
 FILE_NAME = r"_score_ali_([0-9]+)(?:[._]|$)"
@@ -38,7 +38,7 @@ BATCH = 1000
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it is a pickled list (of numpy arrays, as far as one can see)."""
+    """True if it is a pickled list (of numpy arrays, as far as one can see)."""
     return first_opcode(head) == b"]" and b"numpy" in head
 
 
@@ -80,7 +80,7 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Scores:
 
 
 def _wrong(item: Any) -> str | None:
-    """What is wrong with the layout of an item, if anything."""
+    """Problems with the layout of an item, if anything."""
     if not isinstance(item, np.ndarray):
         return f": a value of type {type(item).__name__}, not an array"
     if item.ndim != 2 or item.shape[1] not in COLUMNS or not item.shape[0]:
@@ -136,5 +136,6 @@ FORMAT = Format(
     recognises,
     write,
     suffixes=(".pkl",),
+    begins=(PICKLE,),
     columns=("score1", "score0"),
 )

@@ -19,6 +19,7 @@ from numpy.lib import format as npy
 
 from spoofspan.data.references import References
 from spoofspan.formats.arrays.npz import (
+    DICTS,
     OFFICIAL_NAME,
     label_arrays,
     recognises_dict,
@@ -64,5 +65,6 @@ FORMAT = Format(
     recognises_dict,
     write,
     suffixes=(".npy", ".pkl", ".pickle"),
+    begins=DICTS,
     takes=("spoof_label",),
 )

@@ -8,17 +8,15 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from spoofspan.base.errors import DataError, UsageError
-from spoofspan.data.references import References
 from spoofspan.formats import torch_child
-from spoofspan.formats.arrays.npz import ZIP, read_npz, read_scores, references_from_arrays
-from spoofspan.formats.format import Format, ReadOptions
+from spoofspan.formats.arrays.npz import ZIP, read_labels, read_npz, read_scores
+from spoofspan.formats.format import Format
 from spoofspan.formats.pickles import ENVIRONMENT, SECONDS
 from spoofspan.formats.sources import Source
 
@@ -27,7 +25,7 @@ LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # how torch.save began bef
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it is an archive of torch.save, of today or of old."""
+    """True if it is an archive of torch.save, of today or of old."""
     length = int.from_bytes(head[26:28], "little")
     return (head.startswith(ZIP) and head[30 : 30 + length].endswith(b"data.pkl")) or head.startswith(LEGACY)
 
@@ -61,13 +59,6 @@ def read_tensors(source: Source) -> dict[str, Any]:
     return read_npz(Source(source.name, lambda: io.BytesIO(content)))
 
 
-def read_labels(sources: Sequence[Source], options: ReadOptions) -> References:
-    """Read tensors of labels."""
-    if options.hop is None:
-        raise UsageError(f"{sources[0].name}: tensors state no resolution; give it in seconds with hop=")
-    return references_from_arrays(((source, options.hop, read_tensors(source)) for source in sources), options)
-
-
 SUFFIXES = (".pt", ".pth")
 SCORES = Format(
     "torch",
@@ -75,14 +66,16 @@ SCORES = Format(
     partial(read_scores, read_tensors),
     recognises,
     suffixes=SUFFIXES,
+    begins=(ZIP, LEGACY),
     needs=("hop", "higher"),
 )
 LABELS = Format(
     "torch",
     "torch.save of a dict <utterance> -> tensor of labels, 0 and 1 with --spoof-label",
-    read_labels,
+    partial(read_labels, read_tensors),
     recognises,
     suffixes=SUFFIXES,
+    begins=(ZIP, LEGACY),
     needs=("hop",),
     takes=("spoof_label",),
 )

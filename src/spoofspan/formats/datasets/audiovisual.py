@@ -20,7 +20,7 @@ leaves out files as its protocols do. ``duration`` is reported to be ``audio_fra
 longer than the audio stream itself: scores of the audio then end early, which the rule ``uncovered`` decides.
 Durations given by the user take precedence; where no file has one, there are none.
 
-AV-Deepfake1M: three lists of segments, one for each modality; ``audio_model`` is the kind. There are no durations in
+AV-Deepfake1M: three lists of segments, one for each modality; ``audio_model`` is the attack. There are no durations in
 it: ``audio_frames`` counts samples, but nothing states their rate, and the official loader takes ``video_frames / 25``
 s, which is how long the picture lasts, not the audio. Event measures need none; for others they must be given.
 """
@@ -60,13 +60,13 @@ class Entry:
         """Note what is wrong with it."""
         self.rows.problems.add(f"{self.place}: utterance {self.utterance!r}: {what}")
 
-    def add(self, periods: Iterable[tuple[float, float]] | None, kind: str | None = None) -> None:
+    def add(self, periods: Iterable[tuple[float, float]] | None, attack: str | None = None) -> None:
         """Note periods as spoof."""
         for start, end in periods or ():
-            self.rows.add(self.place, self.utterance, start, end, "spoof", kind=kind)
+            self.rows.add(self.place, self.utterance, start, end, "spoof", attack=attack)
 
     def flags(self, keys: Iterable[str], periods: list[tuple[float, float]]) -> bool:
-        """Whether some keys are all true or false, and none is true without periods; else a problem."""
+        """True if some keys are all true or false, and none is true without periods; else a problem."""
         for key in keys:
             value = self.values.get(key)
             if not isinstance(value, bool):
@@ -248,7 +248,7 @@ def _left_out(subset: str | None) -> str | None:
 
 
 def _only_fake(modality: str | None) -> Callable[[dict[str, Any]], bool]:
-    """Whether nothing but this modality of an object is fake; never without a modality."""
+    """True if nothing but this modality of an object is fake; never without a modality."""
     if modality is None:
         return lambda values: False
     other = next(one for one in MODIFIED if one != modality)
@@ -277,6 +277,7 @@ LAVDF = Format(
     lambda head: {"file", "fake_periods"} <= _first_keys(head),
     write_lavdf,
     suffixes=(".json",),
+    begins=(b"[",),
     takes=OF_METADATA,
 )
 
@@ -302,13 +303,13 @@ def read_avdeepfake1m(sources: Sequence[Source], options: ReadOptions) -> Refere
 def write_avdeepfake1m(references: References) -> Iterator[bytes]:
     """Write a JSON list, without durations (a reader has to be given them); times exactly."""
     name = "AV-Deepfake1M metadata"
-    check_writable(references, name, labels=(SPOOF,), kinds=True)
+    check_writable(references, name, labels=(SPOOF,), attacks=True)
     models: list[str | None] = []
     for utterance, ranges in written_ranges(references):
-        kinds = {one.kind for one in ranges}
-        if len(kinds) > 1 or "" in kinds:
-            raise UsageError(f"{name} holds one kind per utterance; {utterance!r} has several; write another format")
-        models.append(kinds.pop() if kinds else None)
+        attacks = {one.attack for one in ranges}
+        if len(attacks) > 1 or "" in attacks:
+            raise UsageError(f"{name} holds one attack per utterance; {utterance!r} has several; write another format")
+        models.append(attacks.pop() if attacks else None)
     # what was read of no audio-visual data is of sound
     keys = dict.fromkeys((SEGMENTS["any"], SEGMENTS[references.modality or "audio"]))
     yield from _json_list(
@@ -327,6 +328,7 @@ AVDEEPFAKE1M = Format(
     lambda head: "file" in (keys := _first_keys(head)) and not keys.isdisjoint(SEGMENTS.values()),
     write_avdeepfake1m,
     suffixes=(".json",),
+    begins=(b"[",),
     takes=("split", "modality"),
 )
 

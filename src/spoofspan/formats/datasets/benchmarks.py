@@ -58,12 +58,12 @@ class Benchmark:
 
     @property
     def names(self) -> list[str]:
-        """What ``--benchmark`` takes."""
+        """Names that ``--benchmark`` takes."""
         return [f"{self.name}:{one}" for one in self.variants] or [self.name]
 
     @property
     def command(self) -> str:
-        """How it is measured."""
+        """Command that measures it."""
         return f"spoofspan eval --benchmark {self.names[0]} REFERENCES {self.takes.replace('-', '_').upper()}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class BenchmarkRun:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of the numbers should know."""
+        """Notes for readers of the numbers."""
         notes = [f"benchmark {self.name}: {self.benchmark.unverified}"] if self.benchmark.unverified else []
         if self.changed:
             notes.append(f"benchmark {self.name}: not as it is ranked, because of {', '.join(self.changed)}")

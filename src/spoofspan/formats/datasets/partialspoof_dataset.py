@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,7 +29,7 @@ from typing import Literal
 import numpy as np
 
 from spoofspan.base.columns import utterance_of_rows
-from spoofspan.base.errors import DataError, Problems, SpoofspanWarning, UsageError, nearest_name
+from spoofspan.base.errors import DataError, Problems, SpoofspanWarning, UsageError, nearest_name, warn_user
 from spoofspan.base.times import milliseconds
 from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import SPOOF, References
@@ -86,7 +85,7 @@ class Dataset:
     subset: str
 
     def about(self) -> str:
-        """How many utterances there are, and the files they were read from."""
+        """Number of utterances, and the files they were read from."""
         found = "".join(f"\n  {what}: {path}" for what, path in self.files.items())
         return f"{self.spec}: {len(self.references):,} utterances{found}"
 
@@ -292,7 +291,7 @@ class _Folder:
         return found[0] if found else None
 
     def sought(self, part: _Part) -> str:
-        """Where a file was looked for."""
+        """Places where a file was looked for."""
         places = " and ".join(place.format(set=self.subset) for place in part.places)
         below = "by name anywhere below" + ("" if part.names_set else f" in a folder called {self.subset}")
         return f"looked for {places} in {self.folder} and {self.folder / 'database'}, and {below}"
@@ -416,10 +415,9 @@ def _check_ranges(references: References, labels: Path, said: Protocol | None, *
     _refuse("protocol and labels contradict each other", {what: contradicted})
     without = [utt for utt in references.utterances if called[utt] == "spoof" and utt not in spoofed]
     if without:
-        warnings.warn(
+        warn_user(
             f"{len(without):,} utterances are spoof in the protocol but have no spoofed range in {labels}: "
             f"{', '.join(without[:3])}{', ...' if len(without) > 3 else ''}; "
             "the rule utterances=drop-bonafide-CON leaves such utterances out",
             SpoofspanWarning,
-            stacklevel=3,
         )

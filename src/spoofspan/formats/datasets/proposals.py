@@ -17,7 +17,7 @@ import numpy as np
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.data.proposals import Proposals
-from spoofspan.formats.arrays.npz import recognises_dict
+from spoofspan.formats.arrays.npz import DICTS, recognises_dict
 from spoofspan.formats.format import Format, ReadOptions, text_of
 from spoofspan.formats.pickles import read_dict
 from spoofspan.formats.sources import Source
@@ -29,7 +29,7 @@ SHAPE = "{file: [[confidence, start, end], ...]}"
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it is a JSON object of lists of triples."""
+    """True if it is a JSON object of lists of triples."""
     return is_object_of_lists(head, 3)
 
 
@@ -109,7 +109,7 @@ COLUMNS = ("utterance", "start", "end", "confidence")
 
 
 def recognises_csv(head: bytes) -> bool:
-    """Whether the first line names the columns."""
+    """True if the first line names the columns."""
     return set(COLUMNS) <= {name.strip() for name in text_of(head).partition("\n")[0].split(",")}
 
 
@@ -191,6 +191,7 @@ CFPRF = Format(
     read_dicts,
     recognises_dict,
     suffixes=("cp_dict.npy", "ver_dict.npy"),
+    begins=DICTS,
     named=r"_?(cp|ver|regver)_dict\.npy$",
     takes=("fps",),
 )
@@ -201,6 +202,7 @@ FORMAT = Format(
     recognises,
     write,
     suffixes=(".json",),
+    begins=(b"{",),
     takes=("fps",),
 )
 CSV = Format(

@@ -447,7 +447,7 @@ def read_systems(
     ----------
     arguments
         One or several of ``FILE``, ``NAME=FILE``, ``NAME=GLOB`` (its files are seeds), folders, and patterns with
-        ``{system}``, ``{seed}``, ``{resolution}`` and ``{set}``, as on the command line (``docs/tables.md``).
+        ``{system}``, ``{seed}``, ``{resolution}`` and ``{set}``, as on the command line (``docs/formats.md``).
     set_name
         The name that ``{set}`` stands for.
     hop, **how

@@ -2,7 +2,7 @@
 
 References have one row per range::
 
-    utterance  start  end  label  [kind]  [duration]
+    utterance  start  end  label  [attack]  [duration]
 
 Scores are long, one row per range or per frame, or wide, one row per utterance::
 

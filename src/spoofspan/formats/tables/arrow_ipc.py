@@ -15,7 +15,7 @@ from spoofspan.formats import arrow as pa
 from spoofspan.formats.sources import MOST_UNPACKED, UNPACKED_ALLOWANCE, Source
 from spoofspan.formats.tables.arrow_tables import arrow_errors, from_arrow, in_pieces, random_access, to_arrow
 from spoofspan.formats.tables.containers import Container
-from spoofspan.formats.tables.corpus_tables import Part, Schema, Table
+from spoofspan.formats.tables.corpus_tables import ColumnTable, Part, Schema
 
 FILE, STREAM = b"ARROW1", b"\xff\xff\xff\xff"
 END = STREAM + bytes(4)  # of the messages
@@ -24,7 +24,7 @@ DICTIONARY_BATCH = 2  # among the kinds of messages
 
 
 def _is_arrow(head: bytes, schema: Schema) -> bool:
-    """Whether this is Arrow with columns that fit, or with a schema too long to tell."""
+    """True if this is Arrow with columns that fit, or with a schema too long to tell."""
     if not head.startswith((FILE, STREAM)):
         return False
     try:
@@ -91,7 +91,7 @@ def _check_messages(source: Source, opened: Any, is_file: bool) -> None:
 
 
 def unpacked_bytes(metadata: Any, body: Any) -> int:
-    """How many bytes the packed buffers of a message say that they unpack to; Arrow would make room for them.
+    """Number of bytes that the packed buffers of a message say that they unpack to; Arrow would make room for them.
 
     A message is a flatbuffer (Message.fbs and Schema.fbs of Arrow's format). A packed buffer begins with the length of
     what is in it, or with -1 if that is not packed.
@@ -125,7 +125,7 @@ class _Record:
         return self.at(field) != self.start
 
     def at(self, field: int) -> int:
-        """Where a field is; at the start of the record if it is left out."""
+        """Location of a field; at the start of the record if it is left out."""
         offsets = self.start - _integer("<i", self.data, self.start)
         entry = 4 + 2 * field
         return self.start + (
@@ -136,7 +136,7 @@ class _Record:
         return _Record(self.data, self.at(field) + _integer("<I", self.data, self.at(field)))
 
     def vector(self, field: int) -> tuple[int, int]:
-        """Where the items of a vector are, and how many."""
+        """Location of the items of a vector, and how many."""
         start = self.at(field) + _integer("<I", self.data, self.at(field))
         return start + 4, _integer("<I", self.data, start)
 
@@ -150,12 +150,18 @@ def _bytes_at(opened: Any, position: int, count: int) -> bytes:
     return opened.read(count)  # type: ignore[no-any-return]
 
 
-def _write(table: Table) -> Iterator[bytes]:
+def _write(table: ColumnTable) -> Iterator[bytes]:
     # one batch, so that a reader needs no copy to have the scores in one piece
     written = to_arrow(table)
     return in_pieces(written, max(1, table.size), lambda sink: pa.ipc.new_file(sink, written.schema))
 
 
 ARROW = Container(
-    "arrow", "in an Arrow IPC file or stream", (".arrow", ".feather", ".ipc", ".arrows"), _is_arrow, _parts, _write
+    "arrow",
+    "in an Arrow IPC file or stream",
+    (".arrow", ".feather", ".ipc", ".arrows"),
+    _is_arrow,
+    _parts,
+    _write,
+    begins=(FILE, STREAM),
 )

@@ -16,7 +16,7 @@ from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.sources import Source
-from spoofspan.formats.tables.corpus_tables import Column, Lists, Numbers, Other, Table, Texts
+from spoofspan.formats.tables.corpus_tables import Column, ColumnTable, Lists, Numbers, OtherCells, Texts
 
 METADATA_KEY = b"spoofspan"
 METADATA_VERSION = 1
@@ -26,7 +26,7 @@ TEXT_TYPES = ("string", "large_string", "string_view")
 # ---------------------------------------------------------------- from Arrow
 
 
-def from_arrow(table: Any, name: str, wanted: Collection[str]) -> Table:
+def from_arrow(table: Any, name: str, wanted: Collection[str]) -> ColumnTable:
     """The wanted columns of an Arrow table; of several with one name, the first."""
     places = {one: at for at, one in reversed(list(enumerate(table.column_names))) if one in wanted}
     try:  # refuse damaged columns before anything trusts their offsets
@@ -34,7 +34,7 @@ def from_arrow(table: Any, name: str, wanted: Collection[str]) -> Table:
     except pa.ArrowException as error:
         raise DataError(f"{name}: the table is damaged or not UTF-8 ({error}); write it again") from None
     columns = {one: _column(table.column(places[one])) for one in table.column_names if one in places}
-    return Table(columns, table.num_rows, _stated(name, table.schema.metadata or {}))
+    return ColumnTable(columns, table.num_rows, _stated(name, table.schema.metadata or {}))
 
 
 def _stated(name: str, metadata: Any) -> dict[str, Any]:
@@ -67,14 +67,16 @@ def _column(column: Any) -> Column:
     return _numbers(one_array(column))
 
 
-def _numbers(array: Any) -> Numbers | Other:
+def _numbers(array: Any) -> Numbers | OtherCells:
     kind, missing = array.type, _missing(array)
     if pa.types.is_null(kind) or pa.types.is_decimal(kind):
         array = array.cast(pa.float64())
     elif not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
-        return Other(len(array), str(kind))
+        return OtherCells(len(array), str(kind))
     if missing is not None:
-        array = array.fill_null(False if pa.types.is_boolean(kind) else np.zeros(1, array.type.to_pandas_dtype())[0])
+        # to_pandas_dtype would need pandas before Arrow 17
+        zero = False if pa.types.is_boolean(kind) else np.float16(0) if pa.types.is_float16(array.type) else 0
+        array = array.fill_null(pa.scalar(zero, array.type))
     return Numbers(flat_array(array), missing, str(kind))
 
 
@@ -125,7 +127,7 @@ def one_array(column: Any) -> Any:
 # ---------------------------------------------------------------- to Arrow
 
 
-def to_arrow(table: Table) -> Any:
+def to_arrow(table: ColumnTable) -> Any:
     """The same table as Arrow has it; ids as a dictionary, other texts plain."""
     columns = {name: _arrow_column(name, one) for name, one in table.columns.items()}
     stated = {"version": METADATA_VERSION, **table.stated}
@@ -141,7 +143,7 @@ def _arrow_column(name: str, column: Column) -> Any:
     if isinstance(column, Lists):
         kind, integer = (pa.ListArray, np.int32) if column.offsets[-1] < 2**31 else (pa.LargeListArray, np.int64)
         return kind.from_arrays(pa.array(column.offsets.astype(integer)), _arrow_column(name, column.items))
-    return pa.nulls(len(column)) if isinstance(column, Other) else pa.array(column.values, mask=column.missing)
+    return pa.nulls(len(column)) if isinstance(column, OtherCells) else pa.array(column.values, mask=column.missing)
 
 
 def plain_texts(table: Any) -> Any:

@@ -17,9 +17,9 @@ from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.corpus_tables import (
     REFERENCES,
     SCORES,
+    ColumnTable,
     Part,
     Schema,
-    Table,
     Wanted,
     joined_parts,
     table_from_references,
@@ -45,8 +45,9 @@ class Container:
     suffixes: tuple[str, ...]
     recognises: Callable[[bytes, Schema], bool]
     parts: Callable[[Source, Sequence[str], bool], Iterator[Part]]
-    write: Callable[[Table], Iterator[bytes]]
+    write: Callable[[ColumnTable], Iterator[bytes]]
     text: bool = False  # without types and metadata: times are seconds
+    begins: tuple[bytes, ...] = ()  # as of a Format
     lists: bool = True  # a cell may hold all scores of an utterance
 
     @property
@@ -90,5 +91,12 @@ class Container:
             return self.recognises(head, schema)
 
         return Format(
-            self.name, f"{grammar}, {self.about}", read, recognises, write, suffixes=self.suffixes, stream=stream
+            self.name,
+            f"{grammar}, {self.about}",
+            read,
+            recognises,
+            write,
+            suffixes=self.suffixes,
+            stream=stream,
+            begins=self.begins,
         )

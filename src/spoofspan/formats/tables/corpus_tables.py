@@ -21,7 +21,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.formats.column_names import is_alias, table_names, table_polarity
 from spoofspan.formats.text.rows import is_unicode
 
-TEXTS = ("utterance", "label", "kind", "higher")  # columns of words; all others are numbers
+TEXTS = ("utterance", "label", "attack", "higher")  # columns of words; all others are numbers
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class Schema:
     grammar: str
 
     def fits(self, names: Collection[str]) -> bool:
-        """Whether a table with these columns may have this content: a column tells so, or none tells anything."""
+        """True if a table with these columns may have this content: a column tells so, or none tells anything."""
         return bool(self.telling & set(names)) or not (REFERENCES.telling | SCORES.telling) & set(names)
 
 
 REFERENCES = Schema(
-    ("utterance", "start", "end", "label", "kind", "duration", "labels", "hop"),
+    ("utterance", "start", "end", "label", "attack", "duration", "labels", "hop"),
     frozenset({"label", "labels"}),
-    "columns utterance, start, end, label[, kind, duration] or utterance, labels (a list)",
+    "columns utterance, start, end, label[, attack, duration] or utterance, labels (a list)",
 )
 SCORES = Schema(
     ("utterance", "start", "end", "frame", "score", "scores", "hop", "origin", "window", "higher"),
@@ -86,7 +86,7 @@ class Texts:
 
     @property
     def missing(self) -> Flags | None:
-        """Which rows have none; None where all have one."""
+        """Rows that have none; None where all have one."""
         missing: Flags = self.codes < 0
         return missing if missing.any() else None
 
@@ -142,7 +142,7 @@ class Numbers:
 
     @property
     def are_unknown(self) -> bool:
-        """Whether nothing tells the type, as every row is missing."""
+        """True if nothing tells the type, as every row is missing."""
         return self.kind == "null"
 
 
@@ -151,7 +151,7 @@ class Lists:
     """A column of lists of numbers: those of row i are ``items[offsets[i]:offsets[i + 1]]``."""
 
     offsets: Int64
-    items: Numbers | Other
+    items: Numbers | OtherCells
     missing: Flags | None = None
     kind: str = "list"
 
@@ -175,7 +175,7 @@ class Lists:
 
 
 @dataclass(frozen=True)
-class Other:
+class OtherCells:
     """A column of a type that no column may have: only its name is of interest, for a message."""
 
     size: int
@@ -189,7 +189,7 @@ class Other:
         """Nothing is known of its rows."""
         return None
 
-    def take(self, rows: Int64) -> Other:
+    def take(self, rows: Int64) -> OtherCells:
         """As many rows."""
         return replace(self, size=rows.size)
 
@@ -198,11 +198,11 @@ class Other:
         return [None] * self.size
 
 
-Column = Texts | Numbers | Lists | Other
+Column = Texts | Numbers | Lists | OtherCells
 
 
 @dataclass(frozen=True)
-class Table:
+class ColumnTable:
     """Columns of equal length, and what a file states beside them."""
 
     columns: Mapping[str, Column]
@@ -210,22 +210,22 @@ class Table:
     stated: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, columns: Mapping[str, Column], **stated: Any) -> Table:
+    def of(cls, columns: Mapping[str, Column], **stated: Any) -> ColumnTable:
         """A table of these columns, which states this."""
         return cls(columns, len(next(iter(columns.values()))), stated)
 
-    def take(self, rows: Int64) -> Table:
+    def take(self, rows: Int64) -> ColumnTable:
         """The same table with these rows only."""
         return replace(self, columns={name: one.take(rows) for name, one in self.columns.items()}, size=rows.size)
 
 
-def joined_tables(tables: Sequence[Table]) -> Table:
+def joined_tables(tables: Sequence[ColumnTable]) -> ColumnTable:
     """Rows of several tables, one after the other; where one has not a column, its rows have no value in it."""
     if len(tables) == 1:
         return tables[0]
     names = dict.fromkeys(name for table in tables for name in table.columns)
     columns = {name: _joined([table.columns.get(name) or _nothing(table.size) for table in tables]) for name in names}
-    return Table(columns, sum(table.size for table in tables), tables[0].stated)
+    return ColumnTable(columns, sum(table.size for table in tables), tables[0].stated)
 
 
 def _nothing(size: int) -> Numbers:
@@ -237,8 +237,8 @@ def _joined(columns: Sequence[Column]) -> Column:
     size = sum(map(len, columns))
     known = [one for one in columns if not (isinstance(one, Numbers) and one.are_unknown)]
     first = (known or columns)[0]
-    if isinstance(first, Other) or any(type(one) is not type(first) for one in known):
-        return Other(size, " and ".join(dict.fromkeys(one.kind for one in known)))
+    if isinstance(first, OtherCells) or any(type(one) is not type(first) for one in known):
+        return OtherCells(size, " and ".join(dict.fromkeys(one.kind for one in known)))
     if isinstance(first, Texts):
         codes: dict[str, int] = {}
         pieces = []
@@ -254,7 +254,7 @@ def _joined(columns: Sequence[Column]) -> Column:
     if isinstance(first, Lists):
         counts = [np.diff(one.offsets) if isinstance(one, Lists) else np.zeros(len(one), np.int64) for one in columns]
         items = _joined([one.items for one in columns if isinstance(one, Lists) and len(one.items)] or [first.items])
-        return Lists(offsets_of(np.concatenate(counts)), cast("Numbers | Other", items), missing, first.kind)
+        return Lists(offsets_of(np.concatenate(counts)), cast("Numbers | OtherCells", items), missing, first.kind)
     values = [one.values for one in columns if isinstance(one, Numbers)]
     kind = np.result_type(*(one.values for one in known if isinstance(one, Numbers))) if known else first.values.dtype
     return Numbers(np.concatenate(values, dtype=kind, casting="unsafe"), missing, first.kind)
@@ -263,7 +263,7 @@ def _joined(columns: Sequence[Column]) -> Column:
 # ---------------------------------------------------------------- a corpus as a table
 
 
-def table_from_references(references: References, *, text: bool = False) -> Table:
+def table_from_references(references: References, *, text: bool = False) -> ColumnTable:
     """Make a table: one row per range; ``text``: times in seconds, for files without types."""
     rows = _Rows(references.offsets)
     columns: dict[str, Column] = {
@@ -272,19 +272,19 @@ def table_from_references(references: References, *, text: bool = False) -> Tabl
         "end": rows.times(references.ends, text),
         "label": Texts(rows.spread(references.labels.astype(np.int32), -1), list(LABELS)),
     }
-    if references.kinds is not None:
-        kinds = rows.spread(references.kinds.astype(np.int32), -1)
-        columns["kind"] = Texts(kinds, _written(references.kind_names))
+    if references.attacks is not None:
+        attacks = rows.spread(references.attacks.astype(np.int32), -1)
+        columns["attack"] = Texts(attacks, _written(references.attack_names))
     if references.durations is not None:
         durations = references.durations[rows.utterance]
         columns["duration"] = Numbers(durations / SECOND if text else durations)
     stated: dict[str, Any] = {"snap": references.snap / SECOND}
     if references.modality is not None:
         stated["modality"] = references.modality
-    return Table.of(columns, **({} if text else stated))
+    return ColumnTable.of(columns, **({} if text else stated))
 
 
-def table_from_scores(scores: Scores, long: bool = True, *, text: bool = False) -> Table:
+def table_from_scores(scores: Scores, long: bool = True, *, text: bool = False) -> ColumnTable:
     """Make a table: a row per frame or range, or (``long=False``, frames only) a list per utterance.
 
     ``text`` is for files without types and metadata: times in seconds, scores as float64 (so that their decimals are
@@ -300,6 +300,8 @@ def table_from_scores(scores: Scores, long: bool = True, *, text: bool = False) 
     rows = _Rows(scores.offsets) if long else _Rows(np.arange(len(scores) + 1))
     columns: dict[str, Column] = {"utterance": rows.ids(scores.utterances)}
     stated: dict[str, Any] = {"higher": scores.higher}
+    if scores.training_resolution is not None and not text:
+        stated["training_resolution"] = scores.training_resolution
     if scores.starts is not None and scores.ends is not None:
         columns["start"], columns["end"] = rows.times(scores.starts, text), rows.times(scores.ends, text)
     elif long:
@@ -324,7 +326,7 @@ def table_from_scores(scores: Scores, long: bool = True, *, text: bool = False) 
                 columns[name] = Numbers(one_each[rows.utterance])
     if text:
         columns["higher"] = Texts(np.zeros(rows.utterance.size, np.int32), [scores.higher])
-    return Table.of(columns, **({} if text else stated))
+    return ColumnTable.of(columns, **({} if text else stated))
 
 
 def _written(texts: Sequence[str]) -> list[str]:
@@ -370,7 +372,7 @@ class _Rows:
 class Part:
     """One table of a corpus (often: one file), and how messages name it and its rows."""
 
-    table: Table
+    table: ColumnTable
     name: str = "the table"
     first_line: int | None = None  # the line of row 0, in text where every row is one line
     all_columns: Sequence[str] = ()  # where only some of them were read

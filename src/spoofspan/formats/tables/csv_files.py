@@ -29,10 +29,10 @@ from spoofspan.formats.tables.corpus_tables import (
     REFERENCES,
     TEXTS,
     Column,
+    ColumnTable,
     Numbers,
     Part,
     Schema,
-    Table,
     Texts,
 )
 from spoofspan.formats.tables.table_columns import missing_columns
@@ -56,7 +56,7 @@ def _header(head: bytes, delimiter: str) -> list[str]:
 
 
 def _recognises(delimiter: str, head: bytes, schema: Schema) -> bool:
-    """Whether the header names what tells the content, and more of its columns."""
+    """True if the header names what tells the content, and more of its columns."""
     names = set(table_names(_header(head, delimiter)))
     if schema is REFERENCES:
         return "label" in names and "utterance" in names and bool(names & {"start", "end"})
@@ -96,7 +96,7 @@ def _parts(delimiter: str, source: Source, wanted: Sequence[str], whole: bool) -
         first += table.size
         one_line_each &= first == line - 2
         if not problems.total:
-            found = Table(table.columns, table.size, stated)
+            found = ColumnTable(table.columns, table.size, stated)
             yield Part(found, source.name, 2 if one_line_each else None, names, np.arange(first - table.size, first))
         if problems.full:
             break
@@ -126,7 +126,7 @@ class _Rows:
     delimiter: str
     problems: Problems
 
-    def fast(self, rows: bytes) -> Table | None:
+    def fast(self, rows: bytes) -> ColumnTable | None:
         """Read rows at once; None if anything is unusual."""
         fields = None if b'"' in rows else fields_of_lines(rows, len(self.names), self.delimiter)
         if fields is None:
@@ -145,9 +145,9 @@ class _Rows:
                 return None
             empty = fields.begins[:, at] == fields.ends[:, at]
             columns[name] = Numbers(np.where(empty, 0, values), empty) if empty.any() else Numbers(values)
-        return Table(columns, len(fields))
+        return ColumnTable(columns, len(fields))
 
-    def slow(self, rows: bytes, first_line: int) -> Table:
+    def slow(self, rows: bytes, first_line: int) -> ColumnTable:
         """Read rows one by one; note what is wrong with them."""
         text = _decoded(self.file, rows, first_line)
         owner = self.names.index("utterance")
@@ -170,7 +170,7 @@ class _Rows:
             name: Texts.of(values) if name in TEXTS else Numbers.of(values, np.int64 if name == "frame" else np.float64)
             for name, values in cells.items()
         }
-        return Table(columns, len(next(iter(cells.values()))))
+        return ColumnTable(columns, len(next(iter(cells.values()))))
 
     def _value(self, place: str, name: str, cell: str) -> Any:
         if name in TEXTS:
@@ -210,7 +210,7 @@ def _check_header(source: Source, names: list[str], chosen: list[str], delimiter
         raise DataError(f"{source.name}:1: {missing_columns(['utterance'], names)}")
 
 
-def _write(delimiter: str, table: Table) -> Iterator[bytes]:
+def _write(delimiter: str, table: ColumnTable) -> Iterator[bytes]:
     out = io.StringIO(newline="")
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
     writer.writerow(table.columns)

@@ -8,11 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.extras import package
+from spoofspan.base.times import SECOND, TimeUnit
 from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
+from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats import arrow as pa
+from spoofspan.formats.column_names import column_names
 from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.tables import arrow_tables
 from spoofspan.formats.tables.corpus_tables import (
@@ -26,6 +31,8 @@ from spoofspan.formats.tables.corpus_tables import (
 from spoofspan.formats.tables.reference_tables import references_from_parts
 from spoofspan.formats.tables.score_tables import scores_from_parts
 
+TIMES = ("start", "end", "duration")
+
 
 def references_from(
     obj: Any,
@@ -34,7 +41,7 @@ def references_from(
     snap: float | None = None,
     spoof_label: int | None = None,
 ) -> References:
-    """Make References of a data frame with the columns utterance, start, end, label[, kind, duration].
+    """Make References of a data frame with the columns utterance, start, end, label[, attack, duration].
 
     Labels are words; of the numbers 0 and 1, ``spoof_label`` is the one that means spoof.
 
@@ -60,31 +67,89 @@ def scores_from(
     return scores_from_parts([_part(obj, wanted)], ReadOptions(hop=hop, higher=higher, column=column))
 
 
+def columns_of(obj: Any) -> list[str]:
+    """The names of the columns in one spelling."""
+    return column_names(arrow_table(obj).column_names)
+
+
+def labels_from(obj: Any, spoof_label: int | None = None) -> dict[str, str]:
+    """The label of each utterance, from a data frame with the columns utterance and label.
+
+    >>> import pyarrow as pa
+    >>> labels_from(pa.table({"utterance": ["u1", "u2"], "label": [0, 1]}), spoof_label=1)
+    {'u1': 'bonafide', 'u2': 'spoof'}
+    """
+    labels = _by_utterance(obj, "label")
+    if not all(isinstance(label, str) for label in labels.values()):
+        if spoof_label is None:
+            raise UsageError("these labels are numbers; say which of them means spoof: spoof_label=1 (or 0)")
+        named = {spoof_label: "spoof", 1 - spoof_label: "bonafide"}
+        for utterance, label in labels.items():
+            if label not in named:
+                raise DataError(f"utterance {utterance!r}: the label must be 0 or 1, not {label!r}")
+        labels = {utterance: named[label] for utterance, label in labels.items()}
+    return labels
+
+
+def utterance_scores_from(obj: Any, *, higher: Higher) -> UtteranceScores:
+    """Make UtteranceScores of a data frame with the columns utterance and score.
+
+    >>> import pyarrow as pa
+    >>> utterance_scores_from(pa.table({"utterance": ["u1", "u2"], "score": [0.9, -0.4]}), higher="bonafide")
+    UtteranceScores(2 utterances, higher = bonafide)
+    """
+    scores = _by_utterance(obj, "score")
+    return UtteranceScores(tuple(scores), np.array(list(scores.values()), np.float64), higher=higher)
+
+
+def _by_utterance(obj: Any, column: str) -> dict[str, Any]:
+    """A column of a table with one row for each utterance."""
+    table = arrow_table(obj)
+    names = column_names(table.column_names)
+    missing = [name for name in ("utterance", column) if name not in names]
+    if missing:
+        raise DataError(f"the table has no column {missing[0]!r}, only {', '.join(table.column_names)}; rename one")
+    ids, values = (table.column(names.index(name)).to_pylist() for name in ("utterance", column))
+    found = dict(zip(map(str, ids), values, strict=True))
+    if len(found) < len(ids):
+        raise DataError("the table has several rows of one utterance and no times; give start and end, or one row each")
+    return found
+
+
 def _part(obj: Any, wanted: Sequence[str]) -> Part:
     table = arrow_table(obj)
     return Part(arrow_tables.from_arrow(table, Part.name, Wanted(wanted)), all_columns=table.column_names)
 
 
-def to_arrow(corpus: References | Scores, *, long: bool = True) -> Any:
+def to_arrow(corpus: References | Scores, *, long: bool = True, unit: TimeUnit = "ns") -> Any:
     """Make a pyarrow table; ``long=False`` gives frames as one list per utterance."""
+    if unit not in ("s", "ns"):
+        raise UsageError(f"unit={unit!r}: valid: 's' (seconds), 'ns' (nanoseconds)")
     if isinstance(corpus, References):
-        return arrow_tables.to_arrow(table_from_references(corpus))
-    if isinstance(corpus, Scores):
-        return arrow_tables.to_arrow(table_from_scores(corpus, long=long))
-    raise UsageError(f"only References and Scores become tables, not {type(corpus).__name__}")
+        table = arrow_tables.to_arrow(table_from_references(corpus))
+    elif isinstance(corpus, Scores):
+        table = arrow_tables.to_arrow(table_from_scores(corpus, long=long))
+    else:
+        raise UsageError(f"only References and Scores become tables, not {type(corpus).__name__}")
+    for place, name in enumerate(table.column_names if unit == "s" else ()):
+        if name in TIMES:
+            chunks = (chunk.cast(pa.float64()).to_numpy(zero_copy_only=False) for chunk in table[name].chunks)
+            seconds = [pa.array(one / SECOND, pa.float64(), from_pandas=True) for one in chunks]  # nan stays missing
+            table = table.set_column(place, name, pa.chunked_array(seconds, pa.float64()))
+    return table
 
 
-def to_pandas(corpus: References | Scores, *, long: bool = True) -> Any:
+def to_pandas(corpus: References | Scores, *, long: bool = True, unit: TimeUnit = "s") -> Any:
     """Make a pandas data frame; it does not say what high scores mean nor their hop, so keep both."""
     # plain integers cannot be missing in pandas, and would become floats: seconds
     nullable = {pa.int64(): package("pandas").Int64Dtype()}.get
-    table = to_arrow(corpus, long=long)
+    table = to_arrow(corpus, long=long, unit=unit)
     return table.to_pandas(types_mapper=nullable if any(column.null_count for column in table.columns) else None)
 
 
-def to_polars(corpus: References | Scores, *, long: bool = True) -> Any:
+def to_polars(corpus: References | Scores, *, long: bool = True, unit: TimeUnit = "s") -> Any:
     """Make a polars data frame; it does not say what high scores mean nor their hop, so keep both."""
-    return package("polars").from_arrow(to_arrow(corpus, long=long))
+    return package("polars").from_arrow(to_arrow(corpus, long=long, unit=unit))
 
 
 def arrow_table(obj: Any) -> Any:

@@ -30,11 +30,11 @@ from spoofspan.formats.tables.corpus_tables import (
     SCORES,
     TEXTS,
     Column,
+    ColumnTable,
     Lists,
     Numbers,
     Part,
     Schema,
-    Table,
     Texts,
 )
 from spoofspan.formats.text.rows import TEXT_SNAP, is_unicode
@@ -46,7 +46,7 @@ KEY = re.compile(rb'"([A-Za-z_-]+)"\s*:')
 
 
 def _recognises(head: bytes, schema: Schema) -> bool:
-    """Whether the first object has an utterance, and the first line has keys that fit."""
+    """True if the first object has an utterance, and the first line has keys that fit."""
     text = head.removeprefix(BOM)
     first = text.lstrip().split(b"\n", 1)[0]
     names = set(table_names(list(dict.fromkeys(key.decode() for key in KEY.findall(first)))))
@@ -88,7 +88,7 @@ def _parts(source: Source, wanted: Sequence[str], whole: bool) -> Iterator[Part]
             columns = {name: _column(name, cells[name], name in lists) for name in wanted if name in found}
             rows = np.arange(done, done + size)
             one_line_each = gapless and size in (len(lines), block.rstrip().count(b"\n") + 1)
-            yield Part(Table.of(columns, **stated), source.name, 1 if one_line_each else None, list(found), rows)
+            yield Part(ColumnTable.of(columns, **stated), source.name, 1 if one_line_each else None, list(found), rows)
         gapless = gapless and size == len(lines)
         done += len(lines)
     problems.raise_if_any("correct the file")
@@ -181,11 +181,11 @@ def _wrong(name: str, value: Any, is_list: bool) -> str | None:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is a float, or an integer of 64 bits."""
+    """True if a value is a float, or an integer of 64 bits."""
     return isinstance(value, float) or (type(value) is int and abs(value) < 2**63)
 
 
-def _write(table: Table) -> Iterator[bytes]:
+def _write(table: ColumnTable) -> Iterator[bytes]:
     for first in range(0, table.size, ROWS_PER_PIECE):
         rows = np.arange(first, min(first + ROWS_PER_PIECE, table.size))
         columns = [column.take(rows).to_list() for column in table.columns.values()]
@@ -194,5 +194,12 @@ def _write(table: Table) -> Iterator[bytes]:
 
 
 JSONL = Container(
-    "jsonl", "one JSON object a line; times in seconds", (".jsonl", ".ndjson"), _recognises, _parts, _write, text=True
+    "jsonl",
+    "one JSON object a line; times in seconds",
+    (".jsonl", ".ndjson"),
+    _recognises,
+    _parts,
+    _write,
+    text=True,
+    begins=(b"{",),
 )

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from spoofspan.base.errors import DataError, Problems, UsageError
+from spoofspan.base.errors import Problems, UsageError
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
-from spoofspan.formats.arrays.npz import read_scores, references_from_arrays
+from spoofspan.formats.arrays.npz import read_labels, read_scores
 from spoofspan.formats.column_names import UTTERANCE, polarity_of
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
@@ -67,19 +67,13 @@ def _read_scores(sources: Sequence[Source], options: ReadOptions) -> Scores:
     stated = polarity_of(_column(sources[0], options)[1])
     if stated is not None:
         options = ReadOptions(hop=options.hop, higher=options.polarity(stated, "its column"), column=options.column)
-    if options.hop is None or options.higher is None:
-        raise UsageError(f"{sources[0].name}: lists of scores do not say it all; give hop= and higher=")
     # the column is that of the table, and each of its lists has one score per frame
     told = ReadOptions(hop=options.hop, higher=options.higher)
     return read_scores(partial(_lists, options), sources, told)
 
 
 def _read_labels(sources: Sequence[Source], options: ReadOptions) -> References:
-    if options.hop is None:
-        raise UsageError(f"{sources[0].name}: nothing says how long a label lasts; give hop= in seconds")
-    if not sources:
-        raise DataError("there are no labels")
-    return references_from_arrays(((one, options.hop, _lists(options, one)) for one in sources), options)
+    return read_labels(partial(_lists, options), sources, options)
 
 
 SCORES = Format(

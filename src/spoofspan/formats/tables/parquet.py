@@ -27,14 +27,14 @@ from spoofspan.formats.tables.arrow_tables import (
     to_arrow,
 )
 from spoofspan.formats.tables.containers import Container
-from spoofspan.formats.tables.corpus_tables import REFERENCES, SCORES, Lists, Part, Table
+from spoofspan.formats.tables.corpus_tables import REFERENCES, SCORES, ColumnTable, Lists, Part
 
 VALUES_PER_GROUP = 1 << 20
 VALUES_PER_BATCH = 1 << 18
 BYTES_PER_VALUE = 8
 MOST_OFFSETS = (1 << 31) - 1  # of Arrow's lists
 # Columns with few words, or with ids that come again: their codes are read, and encoded nowhere else.
-TEXTS = ("utterance", "label", "kind")
+TEXTS = ("utterance", "label", "attack")
 
 
 def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
@@ -143,7 +143,7 @@ def _refuse_bomb(name: str, metadata: Any, size: int) -> None:
 
 
 def _most_values(metadata: Any) -> int:
-    """How many values the column with the most has."""
+    """Number of values that the column with the most has."""
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     return max((sum(group.column(i).num_values for group in groups) for i in range(metadata.num_columns)), default=0)
 
@@ -216,7 +216,7 @@ def kind_of(source: Source) -> str | None:
     return None if references == scores else "references" if references else "scores"
 
 
-def _write(table: Table) -> Iterator[bytes]:
+def _write(table: ColumnTable) -> Iterator[bytes]:
     # a dictionary of all ids would be written into every row group
     written = to_arrow(table)
     schema = plain_texts(written.slice(0, 0)).schema
@@ -233,6 +233,12 @@ def _write(table: Table) -> Iterator[bytes]:
 
 
 PARQUET = Container(
-    "parquet", "in a Parquet file", (".parquet", ".pq"), lambda head, schema: head.startswith(b"PAR1"), _parts, _write
+    "parquet",
+    "in a Parquet file",
+    (".parquet", ".pq"),
+    lambda head, schema: head.startswith(b"PAR1"),
+    _parts,
+    _write,
+    begins=(b"PAR1",),
 )
 write_references, write_scores = PARQUET.write_references, PARQUET.write_scores

@@ -1,4 +1,4 @@
-"""References from tables with the columns utterance, start, end, label[, kind, duration]."""
+"""References from tables with the columns utterance, start, end, label[, attack, duration]."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.corpus_tables import REFERENCES, SCORES, Part, Texts, with_our_names
 from spoofspan.formats.tables.table_columns import PartColumns
 from spoofspan.formats.tables.table_groups import Grouped, Groups, group, joined_groups, without_bare_rows
-from spoofspan.formats.text.rows import label_and_kind, naming_file
+from spoofspan.formats.text.rows import label_and_attack, naming_file
+from spoofspan.formats.text.utterance_tables import NO_ATTACK
 
 UNKNOWN_LABEL = "unknown label {!r} (bonafide, spoof, nonspeech, or an attack such as A07)"
 
@@ -41,7 +42,7 @@ def references_from_parts(parts: Sequence[Part], options: ReadOptions) -> Refere
     snap = float(read.columns["snap"].max()) if options.snap is None else options.snap
     ids, durations = _durations(read.ids, read.columns["durations"], options, duration_ns(snap, "snap"))
     counts = np.append(read.counts, np.zeros(len(ids) - len(read.ids), np.int64))
-    kinds = read.columns["kinds"]
+    attacks = read.columns["attacks"]
     modalities = {part.stated.get("modality") for part in parts}
     if len(modalities) > 1:
         raise DataError(f"{read.name}: some of these files are of another modality; read them apart")
@@ -53,7 +54,7 @@ def references_from_parts(parts: Sequence[Part], options: ReadOptions) -> Refere
             read.columns["starts"],
             read.columns["ends"],
             labels=read.columns["labels"],
-            kinds=kinds.tolist() if kinds.any() else None,
+            attacks=attacks.tolist() if attacks.any() else None,
             snap=snap,
             place=lambda row: _place(found, row),
         )
@@ -81,7 +82,7 @@ def _from_lists(parts: Sequence[Part], options: ReadOptions) -> References:
 
 
 def _place(parts: Sequence[_PartReferences], row: int) -> str:
-    """Where a row of all parts together is."""
+    """Location of a row of all parts together."""
     before = offsets_of([int(one.counts.sum()) for one in parts])
     i = int(np.searchsorted(before, row, side="right")) - 1
     position = np.array([row - before[i]])
@@ -96,13 +97,13 @@ def _read_part(part: Part, options: ReadOptions) -> _PartReferences:
     words = _label_words(columns, options)
     bare = columns.bare_rows({"start": starts.missing, "end": ends.missing, "label": words.missing})
     columns.check_ranges(starts, ends)
-    labels, kinds = _labels_and_kinds(columns, words)
+    labels, attacks = _labels_and_attacks(columns, words)
     columns.refuse_tiny_integers(ends)
     groups = group(columns.utterances)
     durations = _part_durations(columns, groups)
     columns.stop_if_any()
     groups = without_bare_rows(columns, groups, bare, "range")
-    by_row: dict[str, Any] = {"starts": starts.ns, "ends": ends.ns, "labels": labels, "kinds": kinds}
+    by_row: dict[str, Any] = {"starts": starts.ns, "ends": ends.ns, "labels": labels, "attacks": attacks}
     by_row = {name: groups.sort(column) for name, column in by_row.items()}
     facts = {**by_row, "durations": durations, "snap": _stated_snap(part)}
     return _PartReferences(part.name, groups.ids, groups.counts, facts, part, groups)
@@ -125,23 +126,24 @@ def _stated_snap(part: Part) -> Float64:
     return np.array([snap or 0.0])
 
 
-def _labels_and_kinds(columns: PartColumns, words: Texts) -> tuple[npt.NDArray[np.int8], npt.NDArray[Any]]:
-    """Read the labels; an attack's name is spoof, of that kind."""
-    meanings = [label_and_kind(word) for word in words.values]
+def _labels_and_attacks(columns: PartColumns, words: Texts) -> tuple[npt.NDArray[np.int8], npt.NDArray[Any]]:
+    """Read the labels; an attack's name means spoof by that attack."""
+    meanings = [label_and_attack(word) for word in words.values]
     unknown = np.array([code is None for code, _ in meanings] + [False])
     if unknown.any():
         columns.note(np.flatnonzero(unknown[words.codes]), lambda row: UNKNOWN_LABEL.format(words.at(row)))
     labels = np.array([code or 0 for code, _ in meanings] + [NONSPEECH], np.int8)[words.codes]
-    names = [kind for _, kind in meanings]
+    names = [attack for _, attack in meanings]
     attacks = np.array([*names, None], object)[words.codes] if any(names) else np.full(words.codes.size, None)
-    if "kind" not in columns.names:
+    if "attack" not in columns.names:
         return labels, attacks
-    named = columns.texts("kind", "kinds are names such as A07", empty_is_missing=True)
-    kinds = np.array([*named.values, None], object)[named.codes]
+    named = columns.texts("attack", "attacks are names such as A07", empty_is_missing=True)
+    stated = np.array([*(None if one in NO_ATTACK else one for one in named.values), None], object)[named.codes]
     is_attack = attacks != None  # noqa: E711  (elementwise)
-    clash = np.flatnonzero(is_attack & (named.codes >= 0) & (kinds != attacks))
-    columns.note(clash, lambda row: f"the label is the attack {attacks[row]!r}, the kind is {kinds[row]!r}")
-    return labels, np.where(is_attack, attacks, kinds)
+    is_stated = stated != None  # noqa: E711
+    clash = np.flatnonzero(is_attack & is_stated & (stated != attacks))
+    columns.note(clash, lambda row: f"the label is attack {attacks[row]!r}, but the column attack says {stated[row]!r}")
+    return labels, np.where(is_attack, attacks, stated)
 
 
 def _part_durations(columns: PartColumns, groups: Groups) -> Int64:

@@ -7,7 +7,7 @@ say the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any, cast
 
@@ -47,8 +47,12 @@ def scores_from_parts(parts: Sequence[Part], options: ReadOptions) -> Scores:
             if mine != other:
                 raise DataError(f"{part.name} and {read[0].name} differ in {what}; read them apart")
     stated: dict[str, Any] = {"higher": read[0].higher, "window": read[0].window}
+    trained = {_number(part.name, part.stated, "training_resolution") for part in parts}
+    if len(trained) > 1:
+        raise DataError(f"{joined.name}: its parts differ in their training resolution; read them apart")
     try:
-        return Scores.from_columns(joined.ids, offsets_of(joined.counts), **joined.columns, **stated)
+        scores = Scores.from_columns(joined.ids, offsets_of(joined.counts), **joined.columns, **stated)
+        return replace(scores, training_resolution=trained.pop())
     except DataError as error:
         raise DataError(f"{joined.name}: {error}") from None
 
@@ -265,7 +269,7 @@ def _exact_seconds(values: Any) -> Float64:
 
 
 def _polarity(columns: PartColumns, options: ReadOptions) -> Higher:
-    """What high scores mean, as the table or the caller says it."""
+    """Meaning of high scores, as the table or the caller says it."""
     name = columns.part.name
     said: list[Any] = [columns.part.stated.get("higher")]
     if "higher" in columns.names:

@@ -80,7 +80,7 @@ class PartColumns:
         return self.part.table.columns[name]
 
     def missing(self, name: str) -> Flags | None:
-        """Which rows of a column are null; None where none is."""
+        """Rows of a column that are null; None where none is."""
         return self.column(name).missing
 
     def stop_if_any(self, remedy: str = "correct the data") -> None:
@@ -133,7 +133,7 @@ class PartColumns:
         return Times(np.rint(seconds * SECOND).astype(np.int64), missing, False)
 
     def bare_rows(self, parts: dict[str, Flags | None]) -> Flags | None:
-        """Which rows have none of these values; a row with only some of them is a problem."""
+        """Rows that have none of these values; a row with only some of them is a problem."""
         if all(missing is None for missing in parts.values()):
             return None
         none = np.zeros(self.part.table.size, np.bool_)

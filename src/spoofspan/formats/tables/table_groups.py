@@ -26,7 +26,7 @@ class Groups:
 
     @property
     def counts(self) -> Int64:
-        """How many rows each utterance has."""
+        """Number of rows that each utterance has."""
         return np.diff(self.offsets)
 
     def rows(self, positions: Int64) -> Int64:

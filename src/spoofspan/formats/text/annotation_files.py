@@ -25,7 +25,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
 from typing import Any
@@ -34,11 +34,11 @@ from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.data.references import References
 from spoofspan.formats.column_names import UTTERANCE, column_names
-from spoofspan.formats.format import Format, ReadOptions, text_of
+from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source, sources
 from spoofspan.formats.text.hypotheses import decisions_format
-from spoofspan.formats.text.lines import first_lines, is_finite, lines_of, mostly
-from spoofspan.formats.text.rows import RangeRows, label_and_kind
+from spoofspan.formats.text.lines import beginning, first_lines, is_finite, lines_of, mostly
+from spoofspan.formats.text.rows import RangeRows, label_and_attack
 
 LABELS_BESIDE = "utt2label"  # of Kaldi's segments
 WHOLE = "all"  # of a file, where a language model lists regions
@@ -57,7 +57,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Annotation:
-    """What a file says of one utterance."""
+    """Entry of one utterance in a file."""
 
     utterance: str
     ranges: Iterable[Range] = ()
@@ -95,7 +95,8 @@ def _note_range(rows: RangeRows, source: Source, one: Annotation, each: Range, o
         known = options.durations or {}
         start, end = 0, one.duration if one.duration is not None else known.get(one.utterance)
         if end is None:
-            rows.problems.add(f"{where}: all of it is spoofed, and its duration is not known; give durations=")
+            rows.problems.add(f"{where}: all of it is spoofed, and its duration is not known")
+            rows.remedy = "give durations="
             return
     label = str(each.label)
     if label in ("0", "1", "0.0", "1.0"):
@@ -129,7 +130,7 @@ def _range_lines_fit(head: bytes) -> bool:
             and not is_finite(fields[0])
             and is_finite(fields[1])
             and is_finite(fields[2])
-            and (fields[3] in ("0", "1") or label_and_kind(fields[3])[0] is not None)
+            and (fields[3] in ("0", "1") or label_and_attack(fields[3])[0] is not None)
         )
 
     # a table of frames has whole numbers in its second column
@@ -187,7 +188,7 @@ def _segments(source: Source, options: ReadOptions) -> Iterator[Annotation]:
 
 def _first_object(head: bytes) -> dict[str, Any]:
     """The object that a file begins with, alone, on its first line or in a list; as far as the head has it."""
-    text = (text_of(head) or head[:-3].decode("utf-8", "ignore")).lstrip()
+    text = beginning(head).lstrip()
     text = text[1:].lstrip() if text.startswith("[") else text
     try:
         found, _ = json.JSONDecoder().raw_decode(text)
@@ -197,8 +198,8 @@ def _first_object(head: bytes) -> dict[str, Any]:
 
 
 def _begins(head: bytes, *keys: str) -> bool:
-    """Whether the first object has these keys, even if it is longer than the head."""
-    text = (text_of(head) or head[:-3].decode("utf-8", "ignore")).lstrip()
+    """True if the first object has these keys, even if it is longer than the head."""
+    text = beginning(head).lstrip()
     return text.startswith(("{", "[")) and all(f'"{key}"' in text for key in keys)
 
 
@@ -258,7 +259,7 @@ def _supervision(place: str, value: Any) -> Range:
 
 def _is_label(value: Any) -> bool:
     if isinstance(value, str):
-        return value in ("0", "1") or label_and_kind(value)[0] is not None
+        return value in ("0", "1") or label_and_attack(value)[0] is not None
     return isinstance(value, (int, float)) and value in (0, 1)
 
 
@@ -421,16 +422,15 @@ def _milliseconds(text: str | None) -> float:
 # ---------------------------------------------------------------- formats
 
 
-@dataclass(frozen=True)
-class Form:
-    """One form of annotations."""
-
-    name: str
-    about: str
-    annotations: Annotations
-    recognises: Callable[[bytes], bool]
-    suffixes: tuple[str, ...] = field(default=(".json",))
-    takes: tuple[str, ...] = ("spoof_label",)
+def _format(
+    name: str,
+    about: str,
+    annotations: Annotations,
+    recognises: Callable[[bytes], bool],
+    suffixes: tuple[str, ...] = (".json",),
+    takes: tuple[str, ...] = ("spoof_label",),
+) -> Format[References]:
+    return Format(name, about, partial(_read, annotations), recognises, suffixes=suffixes, takes=takes)
 
 
 def _is_lhotse(head: bytes) -> bool:
@@ -446,54 +446,53 @@ def _is_label_studio(head: bytes) -> bool:
 
 
 def _is_json_segments(head: bytes) -> bool:
-    text = text_of(head) or head[:-3].decode("utf-8", "ignore")
-    return re.match(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{[^{}]*"segments"\s*:', text) is not None
+    return re.match(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{[^{}]*"segments"\s*:', beginning(head)) is not None
 
 
 def _is_language_model(head: bytes) -> bool:
     return _begins(head) and b"real_or_fake" in head
 
 
-FORMS = (
-    Form(
-        "range-lines", "<utt> <start s> <end s> <label> without a header", _range_lines, _range_lines_fit, (".txt", "")
+FORMATS = (
+    _format(
+        "range-lines", "<utt> <start s> <end s> <label> without a header", _range_lines, _range_lines_fit, (".txt",)
     ),
-    Form(
+    _format(
         "kaldi-segments",
         "<segment> <utt> <start s> <end s>, with utt2label (<segment> <label>) beside it: Kaldi",
         _segments,
         _segments_fit,
         ("segments",),
     ),
-    Form(
+    _format(
         "lhotse",
         "JSON Lines of supervisions or cuts, the label in custom or text: lhotse",
         _lhotse,
         _is_lhotse,
         (".jsonl",),
     ),
-    Form(
+    _format(
         "nemo",
         "JSON Lines {audio_filepath, offset, duration, label}: NeMo manifests",
         _nemo,
         lambda head: {"audio_filepath", "duration", "label"} <= _first_object(head).keys(),
         (".json", ".jsonl"),
     ),
-    Form("label-studio", "JSON or JSON_MIN exported from Label Studio", _label_studio, _is_label_studio),
-    Form(
+    _format("label-studio", "JSON or JSON_MIN exported from Label Studio", _label_studio, _is_label_studio),
+    _format(
         "activitynet",
         "JSON {database: {utt: {duration, subset, annotations: [{segment, label}]}}}: ActivityNet",
         _activitynet,
         lambda head: _begins(head, "database", "annotations"),
         takes=("spoof_label", "split"),
     ),
-    Form(
+    _format(
         "json-segments",
         "JSON {utt: {duration, segments: [[start, end, label], ...]}}; without labels, spoofed ranges",
         _json_segments,
         _is_json_segments,
     ),
-    Form(
+    _format(
         "language-model",
         'JSON or JSON Lines with {"real_or_fake": "fake", "fake_region": [[start, end]]} for each utterance, also as '
         "text: speech language models",
@@ -501,24 +500,13 @@ FORMS = (
         _is_language_model,
         (".json", ".jsonl"),
     ),
-    Form(
+    _format(
         "elan",
         "an .eaf file per utterance, tiers of labels: ELAN",
         _elan,
         lambda head: head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") and b"<ANNOTATION_DOCUMENT" in head[:4096],
         (".eaf",),
     ),
-)
-FORMATS: tuple[Format[References], ...] = tuple(
-    Format(
-        form.name,
-        form.about,
-        partial(_read, form.annotations),
-        form.recognises,
-        suffixes=tuple(filter(None, form.suffixes)),
-        takes=form.takes,
-    )
-    for form in FORMS
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
@@ -12,8 +13,8 @@ from spoofspan.data.references import References
 from spoofspan.formats.fields import plain_columns
 from spoofspan.formats.identify import naming_misplaced
 from spoofspan.formats.sources import Source, Where, sources
-from spoofspan.formats.tables.corpus_tables import Numbers, Part, Table, Texts
-from spoofspan.formats.text.lines import lines_of, plain_number
+from spoofspan.formats.tables.corpus_tables import ColumnTable, Numbers, Part, Texts
+from spoofspan.formats.text.lines import is_header, lines_of, plain_number
 from spoofspan.formats.text.rows import time_text
 
 LINES_PER_PIECE = 1 << 15
@@ -87,7 +88,7 @@ def stream_durations(where: Where | Mapping[str, float] | References) -> Iterato
 
 
 def _part(name: str, utterances: Iterable[str], seconds: Iterable[float]) -> Part:
-    return Part(Table.of({"utterance": Texts.of(utterances), "seconds": Numbers(np.array(list(seconds)))}), name)
+    return Part(ColumnTable.of({"utterance": Texts.of(utterances), "seconds": Numbers(np.array(list(seconds)))}), name)
 
 
 def _lines(found: Sequence[Source], problems: Problems) -> Iterator[tuple[str, str, float]]:
@@ -95,11 +96,27 @@ def _lines(found: Sequence[Source], problems: Problems) -> Iterator[tuple[str, s
     for line in lines_of(found, problems=problems, empty="there is no duration in the file; it is empty"):
         seconds = plain_number(line.fields[1]) if len(line.fields) == 2 else None
         if seconds is None:
-            problems.add(f"{line.place}: not '<utterance> <seconds>': {line.text.strip()[:60]!r}")
+            problems.add(f"{line.place}: not '<utterance> <seconds>': {line.text.strip()[:60]!r}{_hint(line.text)}")
         elif 0 < seconds < np.inf:
             yield line.place, line.fields[0], seconds
         else:
             problems.add(f"{line.place}: utterance {line.fields[0]!r}: no duration: {line.fields[1]}")
+
+
+def _hint(text: str) -> str:
+    """The remedy for a line that is almost one of durations.
+
+    >>> _hint("u1 2,5"), _hint("u1,2.5"), _hint("2.5 u1"), _hint("utt dur")
+    ('; write a decimal point', '; write a space between the columns', '; the id comes first', '; remove the header')
+    """
+    fields = text.split()
+    if len(fields) == 2 and plain_number(fields[1].replace(",", ".")) is not None:
+        return "; write a decimal point"
+    if len(split := re.split(r"[,;]", text.strip())) == 2 and plain_number(split[1].strip()) is not None:
+        return "; write a space between the columns"
+    if len(fields) == 2 and plain_number(fields[0]) is not None:
+        return "; the id comes first"
+    return "; remove the header" if is_header(fields[1:] or fields) else ""
 
 
 def reco2dur_lines(references: References) -> Iterator[bytes]:

@@ -47,8 +47,8 @@ HOP_IN_NAME = re.compile(r"unit(?P<s>\d+\.?\d*)\.score|_(?P<ms>\d+\.?\d*)ms\.\w+
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Which fields a line has."""
+class LineLayout:
+    """Fields a line that has."""
 
     name: str
     line: str
@@ -68,9 +68,9 @@ class Layout:
 
 
 CLASSES = {"bonafide": 2, "spoof": 3}
-UNIT = Layout("unit-score", "<utt> <frame> <bona fide> <spoof>", (4,), CLASSES, " ")
-WEDEFENSE = Layout("wedefense-logits", "<utt> <frame> <bona fide> <spoof> [<label>]", (4, 5), CLASSES, "\t")
-PLAIN = Layout("frame-score", "<utt> <frame> <score>", (3,), {"score": 2}, " ")
+UNIT = LineLayout("unit-score", "<utt> <frame> <bona fide> <spoof>", (4,), CLASSES, " ")
+WEDEFENSE = LineLayout("wedefense-logits", "<utt> <frame> <bona fide> <spoof> [<label>]", (4, 5), CLASSES, "\t")
+PLAIN = LineLayout("frame-score", "<utt> <frame> <score>", (3,), {"score": 2}, " ")
 
 
 # ---------------------------------------------------------------- recognising
@@ -90,18 +90,18 @@ def _fields(head: bytes, separator: str | None, widths: Sequence[int]) -> list[l
 
 
 def recognises_unit(head: bytes) -> bool:
-    """Whether the first lines have an id, a frame and two numbers, with spaces between them."""
-    return b"\t" not in head and bool(_fields(head, " ", UNIT.widths))
+    """True if the first lines have an id, a frame and two numbers, with spaces between them."""
+    return b"\t" not in head and bool(_fields(head, None, UNIT.widths))
 
 
 def recognises_wedefense(head: bytes) -> bool:
-    """Whether the first lines have an id, a frame, two numbers and perhaps a label, with tabs between them."""
+    """True if the first lines have an id, a frame, two numbers and perhaps a label, with tabs between them."""
     lines = _fields(head, "\t", WEDEFENSE.widths)
     return bool(lines) and all(fields[4] == "unknown" or fields[4].isdecimal() for fields in lines if len(fields) > 4)
 
 
 def recognises_plain(head: bytes) -> bool:
-    """Whether the first lines have an id, a frame and a number, and some utterance has two frames in a row."""
+    """True if the first lines have an id, a frame and a number, and some utterance has two frames in a row."""
     lines = _fields(head, None, PLAIN.widths)
     return any(a[0] == b[0] and int(a[1]) + 1 == int(b[1]) for a, b in pairwise(lines))
 
@@ -109,7 +109,7 @@ def recognises_plain(head: bytes) -> bool:
 # ---------------------------------------------------------------- reading
 
 
-def read(layout: Layout, sources: Sequence[Source], options: ReadOptions) -> Scores:
+def read(layout: LineLayout, sources: Sequence[Source], options: ReadOptions) -> Scores:
     """Read files of one layout."""
     column, higher = layout.choose(options)
     hops = [_hop(source, options) for source in sources]
@@ -122,7 +122,7 @@ def read(layout: Layout, sources: Sequence[Source], options: ReadOptions) -> Sco
             other = file_of.setdefault(utterance, number)
             if other != number:
                 problems.add(f"{source.name}: utterance {utterance!r} is in {sources[other].name} as well")
-    problems.raise_if_any("keep one file of each utterance")
+    problems.raise_if_any("if these are several systems, use compare or table; if not, keep one file of each utterance")
     return Scores.from_columns(
         [utterance for part in parts for utterance in part.ids],
         offsets_of([count for part in parts for count in part.counts]),
@@ -132,7 +132,7 @@ def read(layout: Layout, sources: Sequence[Source], options: ReadOptions) -> Sco
     )
 
 
-def stream(layout: Layout, sources: Sequence[Source], options: ReadOptions) -> Iterator[Part]:
+def stream(layout: LineLayout, sources: Sequence[Source], options: ReadOptions) -> Iterator[Part]:
     """Read files of one layout piece by piece, as tables with a list of scores per utterance."""
     column, higher = layout.choose(options)
     for source in sources:
@@ -288,7 +288,7 @@ def _sorted(lines: _Lines) -> Frames:
 # ---------------------------------------------------------------- line by line
 
 
-def _line_by_line(source: Source, layout: Layout, column: int, *, keep: bool = True) -> Frames:
+def _line_by_line(source: Source, layout: LineLayout, column: int, *, keep: bool = True) -> Frames:
     """Read line by line; say what is wrong. Only that matters where nothing is kept."""
     frames = _CheckedFrames(source.name, keep)
     problems = frames.problems
@@ -380,7 +380,7 @@ class _CheckedFrames:
 # ---------------------------------------------------------------- writing
 
 
-def write(layout: Layout, scores: Scores) -> Iterator[bytes]:
+def write(layout: LineLayout, scores: Scores) -> Iterator[bytes]:
     """Write lines with every digit; where there are two columns, the other class gets the mirrored score."""
     check_frames(scores, layout.name)
     gap = layout.separator
@@ -406,7 +406,7 @@ def check_frames(scores: Scores, name: str) -> None:
         raise UsageError(f"{name} holds frames of one hop, and these scores have several; resample them first")
 
 
-def _format(layout: Layout, about: str, recognises: Callable[[bytes], bool], **more: Any) -> Format[Scores]:
+def _format(layout: LineLayout, about: str, recognises: Callable[[bytes], bool], **more: Any) -> Format[Scores]:
     reader, writer, more["stream"] = partial(read, layout), partial(write, layout), partial(stream, layout)
     columns = ("spoof", "bonafide") if layout.columns is CLASSES else ()
     return Format(layout.name, f"{layout.line}{about}", reader, recognises, writer, columns=columns, **more)

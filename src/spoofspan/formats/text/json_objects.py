@@ -11,17 +11,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from spoofspan.base.documents import TooComplexError, parse_json
-from spoofspan.base.errors import DataError, UsageError
-from spoofspan.base.times import duration_ns
+from spoofspan.base.errors import DataError
 from spoofspan.data.references import SPOOF, References
-from spoofspan.formats.arrays.npz import read_scores, references_from_arrays
-from spoofspan.formats.format import Format, ReadOptions, text_of
+from spoofspan.formats.arrays.npz import read_labels, read_scores
+from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.hypotheses import decisions_format
+from spoofspan.formats.text.lines import beginning
 from spoofspan.formats.text.rows import RangeRows, WrittenRange, check_utf8, check_writable, time_text, written_ranges
 
 NUMBER = r"\s*-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\s*"
@@ -58,16 +59,11 @@ def json_pairs(source: Source, shape: str) -> _Pairs:
 
 
 def is_object_of_lists(head: bytes, numbers: int) -> bool:
-    """Whether it begins as a JSON object of lists of rows of ``numbers`` numbers each."""
-    text = _beginning(head)
+    """True if it begins as a JSON object of lists of rows of ``numbers`` numbers each."""
+    text = beginning(head)
     rows = rf'"\s*:\s*\[\s*\[{",".join([NUMBER] * numbers)}\]'
     opening = r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\['
     return re.match(opening, text) is not None and re.search(rows, text) is not None
-
-
-def _beginning(head: bytes) -> str:
-    # the head of a long file may end within its only line, even within a character
-    return text_of(head) or head[:-3].decode("utf-8", "ignore")
 
 
 def json_name(text: str, name: str) -> str:
@@ -90,16 +86,16 @@ COLUMNS = ("scores", "score")
 
 
 def recognises_scores(head: bytes) -> bool:
-    """Whether it is a JSON object whose first value is a list of numbers."""
+    """True if it is a JSON object whose first value is a list of numbers."""
     if is_object_of_lists(head, 2):
         return not _lists_ranges(head)
-    found = LIST.match(_beginning(head))
+    found = LIST.match(beginning(head))
     return found is not None and found[1] not in COLUMNS
 
 
 def _lists_ranges(head: bytes) -> bool:
-    """Whether the pairs of the first list can be ranges in their order, and not two scores for each frame."""
-    found = re.search(r'"\s*:\s*\[\s*(\[.*?\])\s*(?:\]|$)', _beginning(head), re.DOTALL)
+    """True if the pairs of the first list can be ranges in their order, and not two scores for each frame."""
+    found = re.search(r'"\s*:\s*\[\s*(\[.*?\])\s*(?:\]|$)', beginning(head), re.DOTALL)
     pairs = re.findall(rf"\[({NUMBER}),({NUMBER})\]", found[1]) if found is not None else []
     edges = [float(edge) for pair in pairs for edge in pair]
     return edges == sorted(edges) and min(edges, default=0) >= 0
@@ -120,6 +116,7 @@ SCORES = Format(
     partial(read_scores, _arrays),
     recognises_scores,
     suffixes=(".json",),
+    begins=(b"{",),
     needs=("hop", "higher"),
 )
 
@@ -132,16 +129,8 @@ LABEL_LIST = re.compile(rf'\s*\{{\s*"(?:[^"\\]|\\.)*"\s*:\s*\[{LABEL}(?:,{LABEL}
 
 
 def recognises_labels(head: bytes) -> bool:
-    """Whether it is a JSON object whose first value is a list of 0 and 1, or of words."""
-    return LABEL_LIST.match(_beginning(head)) is not None
-
-
-def read_labels(sources: Sequence[Source], options: ReadOptions) -> References:
-    """Read labels, one per segment of the hop."""
-    if options.hop is None or duration_ns(options.hop, "hop") <= 0:
-        raise UsageError(f"{sources[0].name}: labels in JSON state no resolution; give it in seconds with hop=")
-    hop = options.hop
-    return references_from_arrays(((source, hop, _labels(source)) for source in sources), options)
+    """True if it is a JSON object whose first value is a list of 0 and 1, or of words."""
+    return LABEL_LIST.match(beginning(head)) is not None
 
 
 def _labels(source: Source) -> dict[str, Any]:
@@ -157,9 +146,10 @@ def _labels(source: Source) -> dict[str, Any]:
 LABELS = Format(
     "json-labels",
     f"JSON {LABELS_SHAPE}, one per segment from 0 (bonafide and spoof, or 0 and 1 with --spoof-label)",
-    read_labels,
+    partial(read_labels, _labels),
     recognises_labels,
     suffixes=(".json",),
+    begins=(b"{",),
     needs=("hop",),
     takes=("spoof_label",),
 )
@@ -171,7 +161,7 @@ RANGES_SHAPE = "{file: [[start, end], ...]}"
 
 
 def recognises_ranges(head: bytes) -> bool:
-    """Whether it is a JSON object of lists of pairs."""
+    """True if it is a JSON object of lists of pairs."""
     if not _lists_ranges(head):
         return False
     return is_object_of_lists(head, 2) and b"real_or_fake" not in head  # which language models write
@@ -214,13 +204,17 @@ REFERENCES = Format(
     recognises_ranges,
     write_ranges,
     suffixes=(".json",),
+    begins=(b"{",),
 )
 # Decisions are not written so: it would be lost that the rest was called bona fide.
-HYPOTHESIS = decisions_format(
-    "hypothesis-json",
-    f"JSON {RANGES_SHAPE}, seconds, of ranges called spoof",
-    note_ranges,
-    recognises_ranges,
-    None,
-    (".json",),
+HYPOTHESIS = replace(
+    decisions_format(
+        "hypothesis-json",
+        f"JSON {RANGES_SHAPE}, seconds, of ranges called spoof",
+        note_ranges,
+        recognises_ranges,
+        None,
+        (".json",),
+    ),
+    begins=(b"{",),
 )

@@ -38,7 +38,7 @@ from spoofspan.formats.text.rows import (
     check_ranges_tell_durations,
     check_utf8,
     check_writable,
-    label_and_kind,
+    label_and_attack,
     time_text,
     written_ranges,
 )
@@ -64,7 +64,7 @@ class RangeList:
     joined: bool  # all ranges in the second field, with slashes between; otherwise that is the duration
 
     def fits(self, item: str) -> bool:
-        """Whether this is a range with one of the words."""
+        """True if this is a range with one of the words."""
         match = RANGE.fullmatch(item)
         return match is not None and match[3] in self.words
 
@@ -157,7 +157,7 @@ SEGMENT_LINES = RangeList(
 
 
 def recognises_had(head: bytes, *, label_optional: bool = False) -> bool:
-    """Whether most of the first lines are an id, ranges with T or F, and 0 or 1, which may be ``label_optional``."""
+    """True if most of the first lines are an id, ranges with T or F, and 0 or 1, which may be ``label_optional``."""
 
     def fits(line: str) -> bool:
         fields = line.split()
@@ -180,7 +180,7 @@ def write_had(references: References) -> Iterator[bytes]:
 
 
 def recognises_segments(head: bytes) -> bool:
-    """Whether most of the first lines are an id, a number, a class, and ranges."""
+    """True if most of the first lines are an id, a number, a class, and ranges."""
 
     def fits(line: str) -> bool:
         fields = line.split()
@@ -261,9 +261,10 @@ class Track:
     label: Callable[[WrittenRange], str]
     comment: str | None = None
     may_be_empty: bool = False  # if there is a duration
+    other_units: str = ""  # the remedy for times that are no seconds
 
     def problem(self, line: Line) -> str | None:
-        """What is wrong with a line, apart from its times."""
+        """Problems with a line, apart from its times."""
         if len(line.fields) != 3:
             return f"{self.width}, this line has {len(line.fields)}{line.hint}"
         label = line.fields[2]
@@ -274,10 +275,10 @@ class Track:
         return f"there are no times in this line{line.hint}" if line.hint else None
 
     def recognises(self, head: bytes) -> bool:
-        """Whether most of the first lines are two times, in order, and a label."""
+        """True if most of the first lines are two times, in order, and a label."""
 
         def fits(line: str) -> bool:
-            if self.comment is not None and line.startswith(self.comment):
+            if self.comment is not None and line.startswith(f"{self.comment}{self.separator}"):
                 return True
             fields = line.split(self.separator)
             return (
@@ -285,7 +286,7 @@ class Track:
                 and (self.separator is not None or "\t" not in line or bool(self.digits))
                 and is_finite(fields[0])
                 and is_finite(fields[1])
-                and (fields[2] in self.digits if self.digits else label_and_kind(fields[2].strip())[0] is not None)
+                and (fields[2] in self.digits if self.digits else label_and_attack(fields[2].strip())[0] is not None)
                 and 0 <= float(fields[0]) <= float(fields[1])
             )
 
@@ -294,6 +295,7 @@ class Track:
     def read(self, sources: Sequence[Source], options: ReadOptions) -> References:
         """Read files, each of one utterance."""
         rows = RangeRows()
+        rows.remedy_of_units = self.other_units
         for source in sources:
             if (utterance := utterance_named(source, self.suffix, rows)) is None:
                 continue
@@ -317,7 +319,7 @@ class Track:
 
     def write_files(self, references: References) -> Iterator[tuple[str, bytes]]:
         """Yield the name and the content of every utterance's file; times exactly."""
-        check_writable(references, self.name, kinds=not self.digits)
+        check_writable(references, self.name, attacks=not self.digits)
         check_file_names(references.utterances, self.name)
         check_ranges_tell_durations(references, self.name)
         gap = self.separator or " "
@@ -328,15 +330,21 @@ class Track:
         for utterance, lines in files.items():
             yield utterance + self.suffix, "".join(f"{line}\n" for line in lines).encode()
 
+    def format(self, name: str, about: str) -> Format[References]:
+        """The format of these files."""
+        return Format(
+            name, about, self.read, self.recognises, self.write, suffixes=(self.suffix,), write_files=self.write_files
+        )
+
 
 def word_of(one: WrittenRange) -> str:
     """The label of a range as a word: its class, or its attack."""
     label = LABELS[one.label]
-    if one.kind is None:
+    if one.attack is None:
         return label
-    if one.label != SPOOF or label_and_kind(one.kind) != (SPOOF, one.kind):
-        raise UsageError(f"a label track cannot hold {label} of kind {one.kind!r}; kinds are attacks such as A07")
-    return one.kind
+    if one.label != SPOOF or label_and_attack(one.attack) != (SPOOF, one.attack):
+        raise UsageError(f"a label track cannot hold {label} of attack {one.attack!r}; attacks have names such as A07")
+    return one.attack
 
 
 VAD_LINES = Track(
@@ -364,31 +372,20 @@ LAB_LINES = Track(
     width="'<start> <end> <label>' has 3 fields",
     digits={},
     label=word_of,
+    other_units=(
+        "HTK's times are in 100 ns; make them seconds, in the folder of the files: mkdir seconds; for f in *.lab; do "
+        'awk \'{printf "%.7f %.7f %s\\n", $1 / 1e7, $2 / 1e7, $3}\' "$f" > "seconds/$f"; done'
+    ),
 )
-LAB = Format(
+LAB = LAB_LINES.format(
     "lab",
-    "<start s> <end s> <label>, a file <utt>.lab per utterance: HTK, mir_eval",
-    LAB_LINES.read,
-    LAB_LINES.recognises,
-    LAB_LINES.write,
-    suffixes=(LAB_LINES.suffix,),
-    write_files=LAB_LINES.write_files,
+    "<start s> <end s> <label>, a file <utt>.lab per utterance: mir_eval, and HTK if its times are made seconds",
 )
-VAD = Format(
+VAD = VAD_LINES.format(
     "vad",
     "<start s> <end s> <0 spoof, 1 bona fide, 2 non-speech>, a file <utt>.vad per utterance: PartialSpoof",
-    VAD_LINES.read,
-    VAD_LINES.recognises,
-    VAD_LINES.write,
-    suffixes=(VAD_LINES.suffix,),
-    write_files=VAD_LINES.write_files,
 )
-AUDACITY = Format(
+AUDACITY = TRACK_LINES.format(
     "audacity",
     "<start><TAB><end><TAB><label>, a file <utt>.txt per utterance: Audacity label tracks",
-    TRACK_LINES.read,
-    TRACK_LINES.recognises,
-    TRACK_LINES.write,
-    suffixes=(TRACK_LINES.suffix,),
-    write_files=TRACK_LINES.write_files,
 )

@@ -35,7 +35,7 @@ class Line(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """What to say of a line that cannot be read: without any digit, at the top, it is probably a header."""
+        """Things to say of a line that cannot be read: without any digit, at the top, it is probably a header."""
         return " (a header line? remove it)" if self.number == 1 and not re.search(r"\d", self.text) else ""
 
 
@@ -91,7 +91,7 @@ def plain_number(text: str) -> float | None:
 
 
 def is_number(text: str) -> bool:
-    """Whether a field is a number, which may be infinite or NaN.
+    """True if a field is a number, which may be infinite or NaN.
 
     >>> is_number("-1.5e-3"), is_number("0,5"), is_number("1_000")
     (True, False, False)
@@ -100,7 +100,7 @@ def is_number(text: str) -> bool:
 
 
 def is_finite(text: str) -> bool:
-    """Whether a field is a finite number.
+    """True if a field is a finite number.
 
     >>> is_finite("1e-05"), is_finite("0,5"), is_finite("nan")
     (True, False, False)
@@ -122,7 +122,7 @@ def score_of(text: str, place: str, problems: Problems) -> float:
 
 
 def is_header(fields: Iterable[str]) -> bool:
-    """Whether fields that should be numbers are words, as in a header.
+    """True if fields that should be numbers are words, as in a header.
 
     >>> is_header(["frame", "score"]), is_header(["0,5"]), is_header(["nan"])
     (True, False, False)
@@ -149,6 +149,11 @@ def first_lines(head: bytes) -> list[str]:
     """Return the first lines that are not blank, for recognising a format; none if it is no text."""
     lines = (line.rstrip("\r") for line in text_of(head).split("\n"))
     return list(islice((line for line in lines if line.strip()), SCORE_LINES_LOOKED_AT))
+
+
+def beginning(head: bytes) -> str:
+    """The text of the first bytes, also where they end within the only line of a file, even within a character."""
+    return text_of(head) or head[:-3].decode("utf-8", "ignore")
 
 
 def mostly(head: bytes, fits: Callable[[str], bool]) -> bool:

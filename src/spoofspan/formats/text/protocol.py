@@ -201,7 +201,7 @@ class NoColumnError(UsageError):
 
 
 def recognises_utterance_labels(head: bytes) -> bool:
-    """Whether these are labels of whole utterances or of trials, and not ranges."""
+    """True if these are labels of whole utterances or of trials, and not ranges."""
     layout = header_layout(head)
     if layout is not None:
         return has_only_labels(layout)
@@ -209,7 +209,7 @@ def recognises_utterance_labels(head: bytes) -> bool:
 
 
 def has_only_labels(layout: Layout) -> bool:
-    """Whether a table has labels, and no times."""
+    """True if a table has labels, and no times."""
     return bool({*LABELS, TRIAL_LABEL}.intersection(layout.names)) and not OF_TIME.intersection(layout.names)
 
 

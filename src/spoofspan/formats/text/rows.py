@@ -39,12 +39,14 @@ class RangeRows:
 
     def __init__(self) -> None:
         self.problems = Problems()
+        self.remedy = "correct the file"
+        self.remedy_of_units = ""  # of a format whose times are often whole numbers of another unit
         self._of: dict[str, int] = {}
         self._utterance: list[int] = []
         self._start: list[float] = []
         self._end: list[float] = []
         self._label: list[int] = []
-        self._kind: list[str | None] = []
+        self._attack: list[str | None] = []
         self._place: list[str] = []
         self._whole_numbers = True
 
@@ -71,16 +73,20 @@ class RangeRows:
             problem = "is not finite"
         elif value > SUSPICIOUS_SECONDS:
             problem = "is over a day; are these milliseconds or samples?"
+            if text.isdecimal() and self.remedy_of_units:
+                self.remedy = self.remedy_of_units
         else:
             return value
         self.problems.add(f"{place}: {what} {text!r} {problem}")
         return math.nan
 
-    def add(self, place: str, utterance: str, start: float, end: float, label: str, *, kind: str | None = None) -> None:
-        """Note one range; a label that is no word for a class is an attack: spoof, of that kind."""
+    def add(
+        self, place: str, utterance: str, start: float, end: float, label: str, *, attack: str | None = None
+    ) -> None:
+        """Note one range; a label that is no word for a class is an attack: spoof, by that attack."""
         if math.isnan(start) or math.isnan(end):
             return
-        code, attack = label_and_kind(label)
+        code, named = label_and_attack(label)
         if end < start:
             problem = f"the range ends before it starts ({start} > {end})"
         elif start < 0:
@@ -92,7 +98,7 @@ class RangeRows:
             self._start.append(start)
             self._end.append(end)
             self._label.append(code)
-            self._kind.append(attack if kind is None else kind)
+            self._attack.append(named if attack is None else attack)
             self._place.append(place)
             return
         self.problems.add(f"{place}: utterance {utterance!r}: {problem}")
@@ -109,7 +115,7 @@ class RangeRows:
 
         ``snap`` is in seconds; None is that of text.
         """
-        self.problems.raise_if_any("correct the file")
+        self.problems.raise_if_any(self.remedy)
         for utterance in () if only_listed else durations or ():
             self.name(utterance)
         if not self._of:
@@ -126,7 +132,7 @@ class RangeRows:
         starts, ends = np.array(self._start, np.float64), np.array(self._end, np.float64)
         try:
             owners = np.array(self._utterance, np.int64)
-            return references_of(ids, durations, owners, starts, ends, self._label, self._kind, snap, self._place)
+            return references_of(ids, durations, owners, starts, ends, self._label, self._attack, snap, self._place)
         except DataError as error:
             raise naming_file(self._files(), error) from None
 
@@ -170,7 +176,7 @@ def references_of(
     starts: Float64,
     ends: Float64,
     labels: npt.ArrayLike,
-    kinds: Sequence[str | None] | None,
+    attacks: Sequence[str | None] | None,
     snap: float | None,
     places: Sequence[str] | None = None,
 ) -> References:
@@ -183,16 +189,16 @@ def references_of(
         starts[order],
         ends[order],
         labels=np.asarray(labels, np.int8)[order],
-        kinds=None if kinds is None or not any(kinds) else [kinds[i] for i in order.tolist()],
+        attacks=None if attacks is None or not any(attacks) else [attacks[i] for i in order.tolist()],
         snap=TEXT_SNAP if snap is None else snap,
         place=None if places is None else lambda row: places[int(order[row])],
     )
 
 
-def label_and_kind(label: str) -> tuple[int | None, str | None]:
+def label_and_attack(label: str) -> tuple[int | None, str | None]:
     """Read a label: a word for a class, or the name of an attack (a letter, then digits).
 
-    >>> label_and_kind("bonafide"), label_and_kind("A07"), label_and_kind("banana")
+    >>> label_and_attack("bonafide"), label_and_attack("A07"), label_and_attack("banana")
     ((0, None), (1, 'A07'), (None, None))
     """
     if (code := LABEL_WORDS.get(label.lower())) is not None:
@@ -218,15 +224,17 @@ class WrittenRange:
     start: int
     end: int
     label: int
-    kind: str | None
+    attack: str | None
 
 
 def written_ranges(references: References) -> Iterator[tuple[str, list[WrittenRange]]]:
     """Yield every utterance with its ranges."""
-    offsets, kinds, names = references.offsets.tolist(), references.kinds, [*references.kind_names, None]
+    offsets, attacks, names = references.offsets.tolist(), references.attacks, [*references.attack_names, None]
     for utterance, first, last in zip(references.utterances, offsets, offsets[1:], strict=False):
         columns = [column[first:last].tolist() for column in (references.starts, references.ends, references.labels)]
-        named = [None] * (last - first) if kinds is None else [names[kind] for kind in kinds[first:last].tolist()]
+        named = (
+            [None] * (last - first) if attacks is None else [names[attack] for attack in attacks[first:last].tolist()]
+        )
         yield utterance, [WrittenRange(*row) for row in zip(*columns, named, strict=True)]
 
 
@@ -236,9 +244,9 @@ def check_writable(
     *,
     words: bool = False,
     labels: Collection[int] = range(len(LABELS)),
-    kinds: bool = False,
+    attacks: bool = False,
 ) -> None:
-    """Refuse what a format cannot hold: ids that are no ``words``, other ``labels``, ``kinds`` (attacks)."""
+    """Refuse what a format cannot hold: ids that are no ``words``, other ``labels``, names of ``attacks``."""
     for utterance in references.utterances if words else ():
         if utterance.split() != [utterance] or "\0" in utterance or utterance.startswith("\ufeff"):
             raise UsageError(f"{name} cannot hold the id {utterance!r} (white space or NUL); write another format")
@@ -246,9 +254,9 @@ def check_writable(
     for code, label in enumerate(LABELS):
         if code not in labels and (references.labels == code).any():
             raise UsageError(f"{name} cannot hold {label} ranges; write another format or drop them first")
-    if not kinds and references.kinds is not None and (references.kinds >= 0).any():
-        kind = references.kind_names[int(references.kinds.max())]
-        raise UsageError(f"{name} cannot hold kinds such as {kind!r}; write another format or drop them first")
+    if not attacks and references.attacks is not None and (references.attacks >= 0).any():
+        attack = references.attack_names[int(references.attacks.max())]
+        raise UsageError(f"{name} cannot hold attacks such as {attack!r}; write another format or drop them first")
 
 
 def check_utf8(text: str, name: str) -> None:
@@ -258,7 +266,7 @@ def check_utf8(text: str, name: str) -> None:
 
 
 def is_unicode(text: str) -> bool:
-    """Whether a text can be written; JSON and Python can hold halves of characters."""
+    """True if a text can be written; JSON and Python can hold halves of characters."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -7,7 +7,7 @@ UEM   ``<utt> <chan> <start> <end>``, or (PartialSpoof) ``<utt> <start> <end>``:
 ====  =========================================================================================================
 
 PartialSpoof prints times with three decimals, start and duration rounded apart; hence the snap of 2 ms. A label that
-is no word for a class is an attack (``A07``): spoof, of that kind.
+is no word for a class is an attack (``A07``): spoof, by that attack.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from spoofspan.formats.text.rows import (
     SUSPICIOUS_SECONDS,
     RangeRows,
     check_writable,
-    label_and_kind,
+    label_and_attack,
     references_of,
     time_text,
     written_ranges,
@@ -42,7 +42,7 @@ LINES_PER_PIECE = 1 << 15
 
 
 def recognises(head: bytes) -> bool:
-    """Whether the first lines look like RTTM."""
+    """True if the first lines look like RTTM."""
     lines = [line.split() for line in text_of(head).splitlines() if line.strip() and not line.startswith(COMMENT)]
     return bool(lines) and lines[0][0] == "SPEAKER" and len(lines[0]) in WIDTHS
 
@@ -65,7 +65,7 @@ def _quickly(source: Source, options: ReadOptions) -> References | None:
     starts, lengths = columns.numbers[3], columns.numbers[4]
     ends = starts + lengths
     times = np.concatenate((starts, lengths))
-    meanings = [label_and_kind(label) for label in labels.values]
+    meanings = [label_and_attack(label) for label in labels.values]
     fine = ((times >= 0) & (times <= SUSPICIOUS_SECONDS)).all() and all(code is not None for code, _ in meanings)
     if mark.values != ["SPEAKER"] or not fine or (times == np.floor(times)).all():
         return None
@@ -78,10 +78,10 @@ def _quickly(source: Source, options: ReadOptions) -> References | None:
         if len(durations) > len(ids):
             ids = list(dict.fromkeys([*ids, *durations]))
     codes = np.array([code for code, _ in meanings], np.int8)[labels.codes]
-    kind_of = [kind for _, kind in meanings]
-    kinds = [kind_of[word] for word in labels.codes.tolist()] if any(kind_of) else None
+    attack_of = [attack for _, attack in meanings]
+    attacks = [attack_of[word] for word in labels.codes.tolist()] if any(attack_of) else None
     try:
-        return references_of(ids, durations, utterances.codes, starts, ends, codes, kinds, options.snap)
+        return references_of(ids, durations, utterances.codes, starts, ends, codes, attacks, options.snap)
     except DataError:
         return None
 
@@ -118,15 +118,19 @@ def _note_lines(rows: RangeRows, lines: Iterable[Line]) -> None:
                 rows.add(line.place, fields[1], start, start + length, fields[7])
 
 
-def write(references: References) -> Iterator[bytes]:
-    """Write RTTM lines, times exactly; durations, and utterances without ranges, need a reco2dur beside it."""
-    check_writable(references, "RTTM", words=True, kinds=True)
+def write(references: References, notes: Sequence[str] = ()) -> Iterator[bytes]:
+    """Write RTTM lines, times exactly; durations, and utterances without ranges, need a reco2dur beside it.
+
+    Notes are comments before the lines.
+    """
+    check_writable(references, "RTTM", words=True, attacks=True)
+    yield from (f"{COMMENT} {note}\n".encode() for note in notes)
     for utterance, ranges in written_ranges(references):
         for one in ranges:
-            label = LABELS[one.label] if one.kind is None else one.kind
-            if one.kind is not None and label_and_kind(one.kind) != (one.label, one.kind):
+            label = LABELS[one.label] if one.attack is None else one.attack
+            if one.attack is not None and label_and_attack(one.attack) != (one.label, one.attack):
                 raise UsageError(
-                    f"RTTM cannot hold the kind {one.kind!r} (attacks look like A07); write another format"
+                    f"RTTM cannot hold the attack {one.attack!r} (attacks look like A07); write another format"
                 )
             times = f"{time_text(one.start):>7} {time_text(one.end - one.start):>7}"
             yield f"SPEAKER {utterance} 1 {times} <NA> <NA> {label} <NA> <NA>\n".encode()

@@ -21,7 +21,7 @@ from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.labelled_ranges import utterance_named
 from spoofspan.formats.text.lines import first_lines, score_of
-from spoofspan.formats.text.rows import WORDS, RangeRows, label_and_kind
+from spoofspan.formats.text.rows import WORDS, RangeRows, label_and_attack
 from spoofspan.formats.text.utterance_tables import Layout, rows_of
 
 TIMES = ("onset", "offset")
@@ -29,7 +29,7 @@ SUFFIX = ".tsv"
 
 
 def recognises(head: bytes) -> bool:
-    """Whether the header begins with onset and offset."""
+    """True if the header begins with onset and offset."""
     names = "".join(first_lines(head)[:1]).split("\t")
     return tuple(names[:2]) == TIMES and len(names) > 2
 
@@ -41,7 +41,7 @@ def _header(source: Source) -> list[str]:
 def _column(source: Source, options: ReadOptions) -> tuple[str, Higher]:
     """The column of the scores, and what high ones mean."""
     classes = _header(source)[2:]
-    spoof = [name for name in classes if label_and_kind(name)[0] == SPOOF]
+    spoof = [name for name in classes if label_and_attack(name)[0] == SPOOF]
     name = options.column or (spoof or classes)[0]
     if name not in classes:
         raise UsageError(f"{source.name}: no column {name!r}: {nearest_name(name, classes)}")
@@ -50,7 +50,7 @@ def _column(source: Source, options: ReadOptions) -> tuple[str, Higher]:
         raise UsageError(
             f"{source.name}: which of {', '.join(classes)} has the scores? Give column=, or call it {words}"
         )
-    stated: Higher = "bonafide" if label_and_kind(name)[0] == BONA_FIDE else "spoof"
+    stated: Higher = "bonafide" if label_and_attack(name)[0] == BONA_FIDE else "spoof"
     return name, options.polarity(stated, f"the column {name!r}")
 
 

@@ -20,7 +20,7 @@ from spoofspan.formats.text.rows import (
     RangeRows,
     WrittenRange,
     check_writable,
-    label_and_kind,
+    label_and_attack,
     time_text,
     written_ranges,
 )
@@ -45,9 +45,9 @@ class Tier:
 
     @property
     def known(self) -> bool:
-        """Whether there are labels, and all of them are known."""
+        """True if there are labels, and all of them are known."""
         return bool(self.labelled) and all(
-            label_and_kind(label.strip())[0] is not None for _, _, label in self.labelled
+            label_and_attack(label.strip())[0] is not None for _, _, label in self.labelled
         )
 
 
@@ -60,7 +60,7 @@ def _text(content: bytes, name: str) -> str:
         raise DataError(f"{name}: neither UTF-8 nor UTF-16; save it from Praat with one of these") from None
 
 
-def _tiers(source: Source) -> tuple[str, list[Tier]]:
+def tiers_of(source: Source) -> tuple[str, list[Tier]]:
     """The end of the grid, and its interval tiers."""
     text = _text(source.document(), source.name)
     values = (one for one in VALUE.finditer(text) if not one[0].startswith("!"))
@@ -112,7 +112,7 @@ def read(sources: Sequence[Source], options: ReadOptions) -> References:
     for source in sources:
         if (utterance := utterance_named(source, SUFFIX, rows)) is None:
             continue
-        end, tiers = _tiers(source)
+        end, tiers = tiers_of(source)
         where = f"{source.name}: utterance {utterance!r}"
         durations[utterance] = rows.seconds(where, end, "end of the grid")
         chosen = [tier for tier in tiers if tier.known]
@@ -130,21 +130,21 @@ def read(sources: Sequence[Source], options: ReadOptions) -> References:
     return rows.build(durations, options.snap)
 
 
-def write(references: References) -> Iterator[bytes]:
-    """Write the grid of the one utterance; times exactly."""
-    return only_file(references, "a TextGrid", write_files(references))
+def write(references: References, notes: Sequence[str] = ()) -> Iterator[bytes]:
+    """Write the grid of the one utterance; times exactly. Notes are a tier of their own."""
+    return only_file(references, "a TextGrid", write_files(references, notes))
 
 
-def write_files(references: References) -> Iterator[tuple[str, bytes]]:
+def write_files(references: References, notes: Sequence[str] = ()) -> Iterator[tuple[str, bytes]]:
     """Yield the name and the grid of every utterance."""
-    check_writable(references, "a TextGrid", kinds=True)
+    check_writable(references, "a TextGrid", attacks=True)
     check_file_names(references.utterances, "a TextGrid")
     durations = [0] * len(references) if references.durations is None else references.durations.tolist()
     for (utterance, ranges), duration in zip(written_ranges(references), durations, strict=True):
-        yield utterance + SUFFIX, _grid(ranges, max(duration, max((one.end for one in ranges), default=0)))
+        yield utterance + SUFFIX, _grid(ranges, max(duration, max((one.end for one in ranges), default=0)), notes)
 
 
-def _grid(ranges: Sequence[WrittenRange], end: int) -> bytes:
+def _grid(ranges: Sequence[WrittenRange], end: int, notes: Sequence[str]) -> bytes:
     intervals, before = [], 0
     for one in ranges:
         if one.start < before:
@@ -155,14 +155,25 @@ def _grid(ranges: Sequence[WrittenRange], end: int) -> bytes:
         before = one.end
     if end > before:
         intervals.append((before, end, ""))
-    lines = ['File type = "ooTextFile"', 'Object class = "TextGrid"', "", "0", time_text(end), "<exists>", "1"]
+    lines = [
+        'File type = "ooTextFile"',
+        'Object class = "TextGrid"',
+        "",
+        "0",
+        time_text(end),
+        "<exists>",
+        "2" if notes else "1",
+    ]
     lines += ['"IntervalTier"', '"label"', "0", time_text(end), str(len(intervals))]
     lines += [text for a, b, label in intervals for text in (time_text(a), time_text(b), f'"{label}"')]
+    if notes:  # of words that are no labels: readers of labels pass over such a tier
+        text = "; ".join(notes).replace('"', '""')
+        lines += ['"IntervalTier"', '"caution"', "0", time_text(end), "1", "0", time_text(end), f'"{text}"']
     return ("\n".join(lines) + "\n").encode()
 
 
 def recognises(head: bytes) -> bool:
-    """Whether it begins as TextGrids do."""
+    """True if it begins as TextGrids do."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         head = head[: len(head) // 2 * 2].decode("utf-16", "ignore").encode()
     return MARK.match(head) is not None
@@ -175,5 +186,6 @@ FORMAT = Format(
     recognises,
     write,
     suffixes=(SUFFIX,),
+    begins=(b"File type", b'"ooTextFile', b"\xff\xfe", b"\xfe\xff"),
     write_files=write_files,
 )

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import PurePath
 
 import numpy as np
 
@@ -73,11 +74,13 @@ class UtteranceRows:
 
 
 def _higher(source: Source, layout: Layout, column: str, stated: Higher | None, options: ReadOptions) -> Higher:
-    """What high scores mean, as the format, the name of the column or the user says it."""
+    """Meaning of high scores, as the format, the name of the column or the user says it."""
     stated = stated or polarity_of(column)
     if stated is not None:
         return options.polarity(stated, f"the column {column!r}")
     if options.higher is None:
+        if "dur" in PurePath(source.name).name.lower():
+            raise UsageError(f"{source.name} looks like durations, not scores; give it with durations= (--durations)")
         seen = seen_polarity(source, layout, column)
         raise UsageError(
             f"{source.name}: nothing says what high values of its column {column!r} mean{seen}; give "
@@ -108,7 +111,7 @@ def _read_column(
 
 
 def is_of_trials(layout: Layout) -> bool:
-    """Whether each row is a recording tried against a speaker, and not just a recording of one."""
+    """True if each row is a recording tried against a speaker, and not just a recording of one."""
     return SPEAKER in layout.names and not {TRIAL_LABEL, *KNOWN_SCORES}.isdisjoint(layout.names)
 
 
@@ -130,7 +133,7 @@ def read_form(form: Form, found: Sequence[Source], options: ReadOptions) -> Utte
 
 
 def _about(form: Form) -> str:
-    said = {"bonafide": "high = bona fide", "spoof": "high = spoof", None: "polarity must be said"}
+    said = {"bonafide": "high = bona fide", "spoof": "high = spoof", None: "polarity must be stated"}
     by_column = form.higher is None and polarity_of(form.score_names[0]) is not None
     return f"{form.line}, {'polarity by column' if by_column else said[form.higher]}: {form.whose}"
 
@@ -139,13 +142,13 @@ def _about(form: Form) -> str:
 
 
 def recognises_asvspoof5(head: bytes) -> bool:
-    """Whether the header names columns of ASVspoof 5."""
+    """True if the header names columns of ASVspoof 5."""
     layout = header_layout(head)
     return layout is not None and not set(layout.written).isdisjoint(KNOWN_SCORES)
 
 
 def recognises_table(head: bytes) -> bool:
-    """Whether the header names utterances and scores, and no times; what Parquet and Arrow hold stands elsewhere."""
+    """True if the header names utterances and scores, and no times; what Parquet and Arrow hold stands elsewhere."""
     if head.startswith((b"PAR1", b"ARROW1")):
         return True
     layout = header_layout(head)
@@ -160,7 +163,7 @@ def _candidates(layout: Layout) -> list[str]:
 
 
 def _has_lists(head: bytes, layout: Layout) -> bool:
-    """Whether a cell of the first row is a list: scores of frames, not of utterances."""
+    """True if a cell of the first row is a list: scores of frames, not of utterances."""
     lines = first_lines(head)[1:2]
     return not layout.json and any(cell.startswith("[") for line in lines for cell in cells(line, layout.separator))
 
@@ -185,9 +188,18 @@ def read_table(found: Sequence[Source], options: ReadOptions) -> UtteranceScores
         name = column_name(options.column)
         return _read_column(found, layout, options.column, "bonafide" if name in known else None, options)
     if (known and others) or (len(candidates) > 1 and not known):
+        written = [layout.written[list(layout.names).index(name)] for name in _candidates(layout)]
+        unstated = options.higher is None and any(polarity_of(name) is None for name in others)
+        unsaid = ", and what high values of it mean: higher='bonafide' or 'spoof'" if unstated else ""
         raise UsageError(
-            f"{first.name}: it has several columns of scores, {', '.join(_candidates(layout))}; name the one "
-            "to read: column= (--column)"
+            f"{first.name}: it has several columns of scores, {', '.join(written)}; name the one to read: column= "
+            f"(--column){unsaid}"
+        )
+    if candidates == [trials.VERIFICATION] and options.column is None:
+        raise UsageError(
+            f"{first.name}: its only scores are those of a speaker verification system (asv-score); give them beside "
+            f"those of a countermeasure, asv_scores={first.name!r} (--asv-scores), or name them as what is measured "
+            "(--column asv-score)"
         )
     if not candidates:
         return _read_column(found, layout, COUNTERMEASURE, "bonafide", options)
@@ -205,7 +217,7 @@ def read_table(found: Sequence[Source], options: ReadOptions) -> UtteranceScores
 
 
 def _is_given(source: Source, layout: Layout, column: str) -> bool:
-    """Whether a column has scores, and not the mark of a system without them."""
+    """True if a column has scores, and not the mark of a system without them."""
     first = next(rows_of(source, layout, (column,), Problems()), None)
     return first is None or first[1][0].strip() != NOT_GIVEN
 
@@ -310,6 +322,7 @@ FORMATS: tuple[Format[UtteranceScores], ...] = (
             partial(read_form, form),
             form.fits,
             WRITERS[form.name][0] if form.name in WRITERS else None,
+            columns=tuple(form.score_names),
             suffixes=WRITERS[form.name][1] if form.name in WRITERS else (),
             higher=form.higher,
         )
@@ -327,7 +340,7 @@ FORMATS: tuple[Format[UtteranceScores], ...] = (
     Format(
         "utterance-table",
         "columns utterance, score (or other names for them) in CSV, TSV, JSON Lines, Parquet or Arrow, polarity must "
-        "be said unless a column's name does (prob_fake): pandas, DeepFense",
+        "be stated unless a column's name does (prob_fake): pandas, DeepFense",
         read_table,
         recognises_table,
         suffixes=(".csv", ".tsv", ".jsonl", ".parquet", ".arrow", ".txt"),

@@ -27,7 +27,7 @@ from spoofspan.formats.text.lines import fields_of, first_lines, is_number, wron
 from spoofspan.formats.text.rows import LABEL_WORDS
 
 if TYPE_CHECKING:
-    from spoofspan.formats.tables.corpus_tables import Part, Table
+    from spoofspan.formats.tables.corpus_tables import ColumnTable, Part
 
 SPEAKER, ATTACK, LABEL, TRIAL_LABEL = "spk", "attack", "cm-label", "asv-label"
 SEPARATORS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
@@ -81,7 +81,7 @@ class Form:
         return fields_of(text.removeprefix(self.mark), self.separator, place)
 
     def fits(self, head: bytes) -> bool:
-        """Whether all of the first lines are of this form, and name an utterance (or trial) each."""
+        """True if all of the first lines are of this form, and name an utterance (or trial) each."""
         lines = text_of(head).split("\n") if self.mark else first_lines(head)
         rows = [self.fields(line.rstrip("\r"), "") for line in lines if line.startswith(self.mark)]
         names = self.names
@@ -209,7 +209,7 @@ class Layout:
     json: bool = False
 
     def position(self, name: str) -> int | None:
-        """Where a column is, by any of its spellings; None if it is not there, or twice."""
+        """Location of a column, by any of its spellings; None if it is not there, or twice."""
         for wanted, names in ((name, self.written), (column_name(name), self.names)):
             if list(names).count(wanted) == 1:
                 return list(names).index(wanted)
@@ -325,11 +325,11 @@ def _binary_table(source: Source, columns: Sequence[str]) -> Part:
     return joined_parts((PARQUET if source.head.startswith(b"PAR1") else ARROW).parts(source, columns, True))
 
 
-def _values(name: str, column: str, table: Table) -> list[Any]:
-    from spoofspan.formats.tables.corpus_tables import Other
+def _values(name: str, column: str, table: ColumnTable) -> list[Any]:
+    from spoofspan.formats.tables.corpus_tables import OtherCells
 
     found = table.columns[column]
-    if isinstance(found, Other):
+    if isinstance(found, OtherCells):
         raise DataError(f"{name}: column {column!r} is of type {found.kind}; make it text or numbers")
     return found.to_list()
 
