@@ -1,12 +1,12 @@
-"""What stands in the cells of tables: intervals, differences, p-values."""
+"""Cells of tables: intervals, differences, p-values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from spoofspan.measures.measure import in_percent, number_text
-from spoofspan.report.names import measure_name, short_measure
+from spoofspan.measures.measure import in_percent, number_text, short_measure
+from spoofspan.report.names import measure_name
 from spoofspan.report.table import MINUS, Shown
 
 if TYPE_CHECKING:
@@ -63,18 +63,23 @@ def decision_cell(decision: str) -> Shown:
     return Shown(decision, paper=f"{rule} {four_digits(float(threshold))}")
 
 
-def interval_header(interval: Interval) -> tuple[str, str]:
-    """Two columns, so that both ends are numbers in a spreadsheet as well."""
-    return f"{100 * interval.level:g} % from", "to"
+def interval_header(interval: Interval) -> tuple[str, ...]:
+    """Two columns, so that both ends are numbers in a spreadsheet as well; two more for these attacks."""
+    own = f"{100 * interval.level:g} % from", "to"
+    return own if interval.these_attacks is None else (*own, "these attacks: from", "to")
 
 
-def interval_cells(measure: str, interval: Interval | None) -> tuple[str, str]:
-    """Both ends, as the value of the measure is read; empty without an interval."""
+def interval_cells(measure: str, interval: Interval | None, like: Interval | None = None) -> tuple[str, ...]:
+    """Both ends, as the value of the measure is read; empty without an interval, as many as one of them has (like)."""
     if interval is None:
-        return "", ""
-    if interval.refused:
-        return NONE, NONE
-    return number_cell(measure, interval.low), number_cell(measure, interval.high)
+        return ("",) * (2 if like is None else len(interval_header(like)))
+    ends: tuple[str, str] = (NONE, NONE)
+    if not interval.refused:
+        ends = number_cell(measure, interval.low), number_cell(measure, interval.high)
+    if interval.these_attacks is not None:
+        return *ends, *interval_cells(measure, interval.these_attacks)
+    # within one attack: in the columns of these attacks
+    return ends if like is None or like.these_attacks is None else ("", "", *ends)
 
 
 def ranks_header(best: str, worst: str) -> tuple[str, str]:
@@ -104,6 +109,19 @@ def p_text(value: float) -> str:
     if value != value:
         return NONE
     return Shown(f"{value:.4f}" if value >= 0.001 else f"{value:.2g}", exact=repr(float(value)))
+
+
+def warnings_by_name(named: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
+    """Warnings of several groups, each once with the names of the groups.
+
+    >>> warnings_by_name([("A01", ["few speakers"]), ("A02", ["few speakers", "no errors"])])
+    ['warning: A01, A02: few speakers', 'warning: A02: no errors']
+    """
+    found: dict[str, list[str]] = {}
+    for name, texts in named:
+        for text in texts:
+            found.setdefault(text, []).append(name)
+    return warning_lines([f"{', '.join(dict.fromkeys(names))}: {text}" for text, names in found.items()])
 
 
 def warning_lines(texts: Sequence[str]) -> list[str]:

@@ -35,6 +35,17 @@ _WORDS = {
 _WHOLE = {
     "t-eer": "t-EER",
     "a-dcf": "a-DCF",
+    "f-beta": "F-beta",
+    "class-mean-f1": "mean F1 of both classes",
+    "partial-auc": "partial AUC",
+    "mean-iou": "mean IoU",
+    "three-class-accuracy": "three-class accuracy",
+    "three-class-f1": "three-class F1",
+    **{
+        f"{edge}-{name}": f"{edge} {name.replace('-', ' ')} in s"
+        for edge in ("onset", "offset", "boundary")
+        for name in ("error", "median-error", "bias")
+    },
     "ap-avdeepfake1m": "AP (AV-Deepfake1M)",
     "ar-avdeepfake1m": "AR (AV-Deepfake1M)",
 }
@@ -85,16 +96,3 @@ def measure_name(spelling: str) -> str:
     if measure.macro:
         details.append("mean over utterances")
     return ", ".join([name, *details])
-
-
-def short_measure(spelling: str) -> str:
-    """A measure without its parameters, where these are the usual ones.
-
-    >>> short_measure("event-psds@dtc=0.7,gtc=0.7,max_efpr=100"), short_measure("event-ar@n=5")
-    ('event-psds', 'event-ar@n=5')
-    """
-    short = spelling.partition("@")[0]
-    try:
-        return short if str(Measure.parse(short)) == spelling else spelling
-    except UsageError:  # of a resolution
-        return spelling

@@ -62,7 +62,7 @@ SYSTEMS_DARK = ("#7db4ff", "#f0934e", "#3cc79a", "#e89ac7", "#e3b93c", "#e8edf2"
 LEAST_CONTRAST = 0.25  # of the highest value, from the lightest to the darkest cell of a heat map
 
 
-FAR_OUT = 3.0  # interquartile ranges from the quartiles (Tukey), beyond which a value is an outlier
+FAR_OUT = 1.5  # interquartile ranges from the quartiles (Tukey), beyond which a value is an outlier
 FEW_VALUES = 8  # of which none is an outlier
 MOST_OUTLIERS = 0.1  # of all values; as many, or more, are no exceptions
 

@@ -1,7 +1,7 @@
 """The register of published numbers, and a system among them.
 
 A row of the register is a file of its own in ``register/``: what one source prints of one system on one set, under
-which rules as far as they are known. Rows are facts; ``docs/published.md`` says how to add one. Numbers under different
+which rules as far as they are known. Rows are facts; ``docs/papers.md`` says how to add one. Numbers under different
 rules may not be compared, so the rules that differ are named wherever a system is shown among them.
 """
 
@@ -19,9 +19,8 @@ from spoofspan.base.times import milliseconds
 from spoofspan.data.rules import CONVENTIONS, RULES, rules_for
 from spoofspan.evaluation.resolution_table import ResolutionTable
 from spoofspan.evaluation.signature_text import is_signature
-from spoofspan.measures.eer_rules import check_eer_rule
-from spoofspan.measures.measure import Measure, in_percent
-from spoofspan.report.resolutions import Look, render, spaced, tables_dict, value_text
+from spoofspan.measures.measure import Measure, check_eer_rule, in_percent
+from spoofspan.report.resolutions import TableLook, render, spaced, tables_dict, value_text
 from spoofspan.report.table import Table, json_text
 
 FOLDER = Path(__file__).with_name("register")
@@ -278,7 +277,7 @@ def own_rows(tables: Mapping[str, ResolutionTable]) -> tuple[list[OwnRow], list[
     return rows, list(rows[0].values)
 
 
-def render_beside(tables: Mapping[str, ResolutionTable], spelling: str, look: Look, beside: Beside) -> str:
+def render_beside(tables: Mapping[str, ResolutionTable], spelling: str, look: TableLook, beside: Beside) -> str:
     """Write resolution tables with the published numbers that belong beside them."""
     if spelling == "json":
         return json_text(tables_dict(tables) | {"published": beside.to_list()})

@@ -1,61 +1,86 @@
 """Resolution tables as text, Markdown, LaTeX, CSV, HTML or JSON: one set, or several side by side.
 
 The row's own resolution is marked with ``*``. What is printed below names the cells that are measured coarser than the
-hop, the rules, and whether labels come from two sources. LaTeX has the shape of the paper's Tables 3 and 4: booktabs,
-sets side by side, own resolutions in italics, and the lines below the table as its caption.
+hop, the rules, and whether labels come from two sources. :mod:`spoofspan.report.paper_table` writes LaTeX.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
-from spoofspan.base.errors import UsageError
+from spoofspan.base.errors import UsageError, nearest_name
+from spoofspan.base.terminal import current_screen
 from spoofspan.base.times import milliseconds
 from spoofspan.base.version import __version__
-from spoofspan.evaluation.resolution_rows import RANGE, ResolutionRow, TableCell
+from spoofspan.evaluation.resolution_rows import RANGE, ResolutionRow, TableCell, point_measure
 from spoofspan.evaluation.resolution_table import ResolutionTable
 from spoofspan.evaluation.signature import Signature
 from spoofspan.measures.catalogue import EVENT
-from spoofspan.measures.measure import Measure, in_percent, plain_text
-from spoofspan.report.names import measure_name, short_measure
+from spoofspan.measures.measure import Measure, in_percent, plain_text, short_measure
 from spoofspan.report.results import finite
-from spoofspan.report.table import FIT, NEEDS, Table, json_text, latex_text, printable
+from spoofspan.report.table import Shown, Table, json_text, printable
 from spoofspan.uncertainty import Interval
 
 SET_NAMES = {"train": "Training set", "dev": "Development set", "eval": "Evaluation set"}
 NATIVE = "*"
 BETWEEN = "   "  # two sets side by side
 TEXT_WIDTH = 80  # of the lines below a table
-LATEX_TITLE = "Range-based and point-based EER"
+FLOOR_COLUMN = "floor"
 PER_CENT, PLAIN = "in %", "as plain numbers"
-ITALICS = "Italics: the row's own resolution."
+
+
+Letters = Mapping[str, Mapping[str, Mapping[str, str]]]  # by set, column and row
 
 
 @dataclass(frozen=True)
-class Look:
-    """How a table is written."""
+class TableLook:
+    """Look of a table."""
 
     decimals: int | None = 2  # None: all digits
     floor: bool = True
     intervals: bool = True  # in brackets behind each number
+    deviations: bool = False  # standard deviations over seeds, behind each mean
+    bold: bool = False  # the best number of each column, in Markdown and LaTeX
+    letters: Letters | None = None  # systems that share one do not differ significantly
+    columns: tuple[str, ...] = ()  # those to show, in this order; all without any
+    caption: str = ""  # of LaTeX, in place of the one that is made
+    label: str = "tab:resolutions"  # of LaTeX
     width: int | None = None  # characters of a terminal; sets that do not fit side by side go below each other
     full_signature: bool = False  # in text; the other formats have it in any case
 
 
-def render(tables: Mapping[str, ResolutionTable], spelling: str, look: Look | None = None) -> str:
+@dataclass(frozen=True)
+class PrintedCell:
+    """A number of a row as text, with what stands beside it."""
+
+    number: str
+    deviation: str = ""
+    interval: str = ""
+    letters: str = ""
+    native: bool = False  # of the row's own resolution
+    best: bool = False  # of its column
+
+    def __str__(self) -> str:
+        parts = (self.number, self.deviation and f"\u00b1 {self.deviation}", self.interval, self.letters)
+        return " ".join(part for part in parts if part)
+
+
+def render(tables: Mapping[str, ResolutionTable], spelling: str, look: TableLook | None = None) -> str:
     """Write tables of several sets, by the name of the set (empty for a single one without a name)."""
     check_alike(tables)
-    chosen = Look() if look is None else look
+    chosen = TableLook() if look is None else look
     if spelling == "json":
         return json_text(tables_dict(tables))
     if spelling == "text":
         return _text(tables, chosen)
     if spelling == "latex":
-        return _latex(tables, chosen)
+        from spoofspan.report.paper_table import latex_table
+
+        return latex_table(tables, chosen)
     return _flat(tables, chosen, spelling).render(spelling)
 
 
@@ -115,7 +140,7 @@ def value_text(measure: str, value: float, decimals: int | None) -> str:
 
 
 def set_title(name: str) -> str:
-    """What stands above a set.
+    """Text above a set.
 
     >>> set_title("dev"), set_title("LlamaPartialSpoof")
     ('Development set', 'LlamaPartialSpoof')
@@ -124,7 +149,7 @@ def set_title(name: str) -> str:
 
 
 def by_hop(table: ResolutionTable) -> bool:
-    """Whether the rows are named by nothing but their hop."""
+    """True if the rows are named by nothing but their hop."""
     return all(row.hop is not None and row.name == milliseconds(row.hop) for row in table.rows)
 
 
@@ -138,7 +163,7 @@ def spaced(seconds: float | None) -> str:
 
 
 def row_heads(table: ResolutionTable) -> list[tuple[str, ...]]:
-    """What stands before the numbers: the head, then one entry a row."""
+    """Text before the numbers: the head, then one entry a row."""
     if by_hop(table):
         return [("hop",), *((spaced(row.hop),) for row in table.rows)]
     if all(row.ranges is None for row in table.rows):  # only scores in time have a hop
@@ -146,41 +171,99 @@ def row_heads(table: ResolutionTable) -> list[tuple[str, ...]]:
     return [("system", "hop"), *((row.name, spaced(row.hop)) for row in table.rows)]
 
 
-def numbers_of(row: ResolutionRow, look: Look) -> list[tuple[str, bool]]:
-    """The numbers of a row, each with whether it is of the row's own resolution."""
-    floor = "" if row.floor is None else percent(row.floor.value, look.decimals)
-    points = [(_number(RANGE, cell, look), row.is_native(one)) for one, cell in row.point_eers.items()]
-    more = [(_number(measure, cell, look), False) for measure, cell in row.measures.items()]
-    if row.ranges is None:
-        return more
-    return [*([(floor, False)] if look.floor else []), (_number(RANGE, row.ranges, look), False), *points, *more]
+def shown_columns(table: ResolutionTable, look: TableLook) -> list[str]:
+    """The columns of numbers by their measure, ``floor`` for the floor: those that were chosen, or all."""
+    row = table.rows[0]
+    floor = [FLOOR_COLUMN] if look.floor and row.ranges is not None else []
+    known = [*floor, *(column for column, _ in row.cells)]
+    if not look.columns:
+        return known
+    found = [column_named(one, known) for one in look.columns]
+    if len(set(found)) < len(found):
+        raise UsageError(f"columns {', '.join(look.columns)}: one is named twice")
+    return found
 
 
-def _number(measure: str, cell: TableCell, look: Look) -> str:
-    """The number of a cell, with its interval if it has one."""
-    number, interval = value_text(measure, cell.value, look.decimals), cell.interval
-    if interval is None or not look.intervals:
-        return number
-    ends = [value_text(measure, end, look.decimals) for end in (interval.low, interval.high)]
-    return f"{number} [{'none' if interval.refused else ', '.join(ends)}]"
+def column_named(typed: str, known: Sequence[str]) -> str:
+    """Find a column by its measure, or by what stands above it: ``range``, ``20ms``, ``20``.
+
+    >>> column_named("20", ["floor", "range-eer", "point-eer@20ms"])
+    'point-eer@20ms'
+    """
+    short = typed.replace(" ", "")
+    names = (short, f"{short}-eer", f"point-eer@{short}", f"point-eer@{short}ms")
+    by_short = {short_measure(one): one for one in known} | {one: one for one in known}
+    for name in names:
+        if name in by_short:
+            return by_short[name]
+    raise UsageError(f"no column {typed!r} in this table: {nearest_name(typed, known)}")
 
 
-def _marked(row: ResolutionRow, look: Look) -> list[str]:
-    return [number + (NATIVE if native else " ") for number, native in numbers_of(row, look)]
+def select_rows(tables: Mapping[str, ResolutionTable], names: Sequence[str]) -> dict[str, ResolutionTable]:
+    """Keep some rows, in the order of their names."""
+    chosen = {}
+    for name, table in tables.items():
+        known = {row.name: row for row in table.rows}
+        for one in names:
+            if one not in known:
+                raise UsageError(f"no row {one!r} in this table: {nearest_name(one, list(known))}")
+        chosen[name] = replace(table, rows=tuple(known[one] for one in names))
+    return chosen
+
+
+def printed_rows(table: ResolutionTable, look: TableLook, set_name: str = "") -> list[list[PrintedCell]]:
+    """The numbers of each row."""
+    columns = shown_columns(table, look)
+    best = {column: _best(column, table) for column in columns} if look.bold else {}
+    letters = (look.letters or {}).get(set_name, {})
+    return [
+        [_printed(row, column, look, best.get(column), letters.get(column, {}).get(row.name, "")) for column in columns]
+        for row in table.rows
+    ]
+
+
+def _printed(row: ResolutionRow, column: str, look: TableLook, best: float | None, letters: str) -> PrintedCell:
+    if column == FLOOR_COLUMN:
+        return PrintedCell("" if row.floor is None else percent(row.floor.value, look.decimals))
+    cell, interval, deviation = dict(row.cells)[column], "", ""
+    if cell.interval is not None and look.intervals:
+        ends = (cell.interval.low, cell.interval.high)
+        inside = "none" if cell.interval.refused else ", ".join(value_text(column, one, look.decimals) for one in ends)
+        interval = f"[{inside}]"
+    if look.deviations and cell.standard_deviation is not None:
+        deviation = value_text(column, cell.standard_deviation, look.decimals)
+    native = any(row.is_native(one) for one in row.point_eers if point_measure(one) == column)
+    number = value_text(column, cell.value, look.decimals)
+    return PrintedCell(number, deviation, interval, letters, native, cell.value == best)
+
+
+def _best(column: str, table: ResolutionTable) -> float | None:
+    """The best value of a column of two rows or more."""
+    values = [dict(row.cells)[column].value for row in table.rows if column != FLOOR_COLUMN]
+    if len(values) < 2:
+        return None
+    direction = Measure.parse(column).kind.direction
+    return max(values) if direction == "higher" else min(values, key=abs) if direction == "nearer 0" else min(values)
+
+
+def _marked(cells: Sequence[PrintedCell]) -> list[str]:
+    return [f"{cell}{NATIVE if cell.native else ' '}" for cell in cells]
 
 
 # ---------------------------------------------------------------- text
 
 
-def _text(tables: Mapping[str, ResolutionTable], look: Look) -> str:
-    beside = _beside(tables, look)
+def _text(tables: Mapping[str, ResolutionTable], look: TableLook) -> str:
+    beside, screen = _beside(tables, look), current_screen()
+    said = [*captions(tables, look), *details(tables, short=not look.full_signature)]
+    if screen is not None and max(map(len, beside)) > screen.width:
+        return replace(_flat(tables, look, "text"), notes=("", *said)).render("text")
     if look.width is None or max(map(len, beside)) <= look.width or len(tables) == 1:
         lines = beside
     else:
-        blocks = [[set_title(name), *_block(table, look, heads=True)] for name, table in tables.items()]
+        blocks = [[set_title(name), *_block(name, table, look, heads=True)] for name, table in tables.items()]
         lines = [line for block in blocks for line in (*block, "")][:-1]
-    said = [*captions(tables, look), *details(tables, short=not look.full_signature)]
-    below = [line for note in said for line in wrapped(note)]
+    below = [line for note in said for line in wrapped(note)] if screen is None else screen.lines(said)
     return "\n".join([*lines, "", *below]) + "\n"
 
 
@@ -191,11 +274,11 @@ def wrapped(note: str) -> list[str]:
     return textwrap.wrap(note, TEXT_WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
-def _beside(tables: Mapping[str, ResolutionTable], look: Look) -> list[str]:
+def _beside(tables: Mapping[str, ResolutionTable], look: TableLook) -> list[str]:
     """All sets in one block of lines."""
     blocks = []
     for number, (name, table) in enumerate(tables.items()):
-        lines = _block(table, look, heads=not number)
+        lines = _block(name, table, look, heads=not number)
         if any(tables):
             indent = 0 if number else max(map(len, (row[0] for row in row_heads(table)))) + 2
             lines = [" " * indent + set_title(name), *lines]
@@ -204,9 +287,9 @@ def _beside(tables: Mapping[str, ResolutionTable], look: Look) -> list[str]:
     return [BETWEEN.join(parts).rstrip() for parts in zip_longest(*blocks, fillvalue="")]
 
 
-def _block(table: ResolutionTable, look: Look, *, heads: bool) -> list[str]:
+def _block(name: str, table: ResolutionTable, look: TableLook, *, heads: bool) -> list[str]:
     before = row_heads(table) if heads else [()] * (1 + len(table.rows))
-    numbers = [[f"{one} " for one in columns_of(table, look)], *(_marked(row, look) for row in table.rows)]
+    numbers = [[f"{one} " for one in columns_of(table, look)], *map(_marked, printed_rows(table, look, name))]
     texts = [[printable(cell) for cell in head] for head in before]
     lines = [
         "  ".join(_padded(texts, i)) + ("  " if heads else "") + " ".join(_padded(numbers, i))
@@ -225,40 +308,62 @@ def _padded(rows: list[list[str]], number: int) -> list[str]:
     ]
 
 
-def columns_of(table: ResolutionTable, look: Look) -> list[str]:
+def columns_of(table: ResolutionTable, look: TableLook) -> list[str]:
     """The heads of the columns of numbers."""
-    row = table.rows[0]
-    eers = [] if row.ranges is None else [*(["floor"] if look.floor else []), "range", *map(spaced, table.resolutions)]
-    return [*eers, *map(short_measure, row.measures)]
+    return [column_head(one) for one in shown_columns(table, look)]
+
+
+def column_head(column: str) -> str:
+    """Text above a column.
+
+    >>> column_head("range-eer"), column_head("point-eer@20ms"), column_head("floor")
+    ('range', '20 ms', 'floor')
+    """
+    if column.startswith("point-eer@"):
+        return spaced(Measure.parse(column).resolution)
+    return "range" if column == RANGE else short_measure(column)
 
 
 # ---------------------------------------------------------------- Markdown, CSV, HTML
 
 
-def _flat(tables: Mapping[str, ResolutionTable], look: Look, spelling: str) -> Table:
+def _flat(tables: Mapping[str, ResolutionTable], look: TableLook, spelling: str) -> Table:
     """One header line; the name of the set stands in every column."""
     exact = spelling == "csv"
     if exact:
-        look = replace(look, decimals=None, intervals=False)
+        look = replace(look, decimals=None, intervals=False, deviations=False, letters=None)
     columns = [f"{name} {column}".strip() for name, table in tables.items() for column in columns_of(table, look)]
     head, *heads = row_heads(next(iter(tables.values())))
+    printed = [printed_rows(table, look, name) for name, table in tables.items()]
     rows = []
     for number, before in enumerate(heads):
-        cells = [cell.strip() for table in tables.values() for cell in _marked(table.rows[number], look)]
-        rows.append((*before, *(cell.rstrip(NATIVE) if exact else cell for cell in cells)))
+        cells = [cell for block in printed for cell in block[number]]
+        rows.append((*before, *(cell.number if exact else _flat_cell(cell) for cell in cells)))
     if exact and _intervals(tables):  # ends in columns of their own, so that all cells are numbers
-        names = [(name, short_measure(what)) for name, table in tables.items() for what, _ in table.rows[0].cells]
+        names = [(name, short_measure(what)) for name, table in tables.items() for what in _measured(table, look)]
         columns += [f"{name} {what} {end}".strip() for name, what in names for end in ("from", "to")]
         rows = [(*row, *_ends(tables, number, look)) for number, row in enumerate(rows)]
     return Table((*head, *columns), tuple(rows), () if exact else tuple(notes(tables, look)))
 
 
-def _ends(tables: Mapping[str, ResolutionTable], row: int, look: Look) -> Iterator[str]:
+def _flat_cell(cell: PrintedCell) -> str:
+    """A cell in one line; Markdown marks the best of a column."""
+    text = _marked([cell])[0].strip()
+    return Shown(text, strong=True) if cell.best else text
+
+
+def _ends(tables: Mapping[str, ResolutionTable], row: int, look: TableLook) -> Iterator[str]:
     """Both ends of each interval of a row."""
     for table in tables.values():
-        for measure, cell in table.rows[row].cells:
+        cells = dict(table.rows[row].cells)
+        for measure in _measured(table, look):
+            cell = cells[measure]
             for end in ("", "") if cell.interval is None else (cell.interval.low, cell.interval.high):
                 yield end if isinstance(end, str) else value_text(measure, end, look.decimals)
+
+
+def _measured(table: ResolutionTable, look: TableLook) -> list[str]:
+    return [column for column in shown_columns(table, look) if column != FLOOR_COLUMN]
 
 
 def _intervals(tables: Mapping[str, ResolutionTable]) -> list[Interval]:
@@ -267,14 +372,14 @@ def _intervals(tables: Mapping[str, ResolutionTable]) -> list[Interval]:
 
 
 def _asked_in_vain(tables: Mapping[str, ResolutionTable]) -> bool:
-    """Whether there are means over seeds whose parts have intervals."""
+    """True if there are means over seeds whose parts have intervals."""
     cells = [cell for table in tables.values() for row in table.rows for _, cell in row.cells]
     return any(m.interval is not None for cell in cells if cell.interval is None for m in cell.measurements.values())
 
 
 # ---------------------------------------------------------------- below the table
 
-EASIER = "Coarser than the hop (an easier task, not a better system)"
+EASIER = "Coarser than the {} (an easier task, not a better system)"
 FLOOR = "Floor: the range EER of a perfect system that must give one score per hop."
 NII_SOURCES = (
     "Label sources nii-2023: the range EER and points finer than the hop are measured against the ranges (RTTM), "
@@ -283,28 +388,36 @@ NII_SOURCES = (
 )
 
 
-def notes(tables: Mapping[str, ResolutionTable], look: Look | None = None) -> list[str]:
+def notes(tables: Mapping[str, ResolutionTable], look: TableLook | None = None) -> list[str]:
     """The lines below a table."""
     return [*captions(tables, look), *details(tables)]
 
 
 def captions(
-    tables: Mapping[str, ResolutionTable], look: Look | None = None, mark: str = f"{NATIVE} the row's own resolution."
+    tables: Mapping[str, ResolutionTable],
+    look: TableLook | None = None,
+    mark: str = f"{NATIVE} the row's own resolution.",
 ) -> list[str]:
     """What a reader of the numbers must know."""
     first = next(iter(tables.values()))
     what = f"{_subject(first)} {_unit(first)}"
-    lines = [f"{what}." if all(row.seeds == ("",) for row in first.rows) else f"{what}, {_seeds(tables)}."]
+    seeds = seeds_text(tables)
+    lines = [f"{what}, {seeds}." if seeds else f"{what}."]
     if any(row.is_native(one) for row in first.rows for one in first.resolutions):
-        lines[0] += f" {mark}"
+        lines[0] += f" {NATIVE} the row's own resolution."
     easier = "; ".join(_coarser(first))
     if easier:
-        lines.append(f"{EASIER}: {easier}.")
-    if (look is None or look.floor) and any(row.floor is not None for row in first.rows):
+        known = any(row.training_resolution is not None for row in first.rows)
+        lines.append(f"{EASIER.format('training resolution' if known else 'hop')}: {easier}.")
+    if FLOOR_COLUMN in shown_columns(first, look or TableLook()) and any(row.floor is not None for row in first.rows):
         lines.append(FLOOR)
     if first.label_sources != "one":
         lines.append(NII_SOURCES)
     lines += _of_measures(tables)
+    if look is not None and look.letters:
+        lines.append("In each column, systems that share a letter do not differ significantly.")
+    if look is not None and look.deviations and any(len(row.seeds) > 1 for row in first.rows):
+        lines.append("\u00b1: standard deviation over seeds.")
     if _asked_in_vain(tables):
         lines.append("Means over seeds have intervals by the method jackknife-t only.")
     if found := _intervals(tables):
@@ -344,7 +457,10 @@ def _of_measures(tables: Mapping[str, ResolutionTable]) -> Iterator[str]:
         yield f"{', '.join(columns)}: {note}."
 
 
-def _seeds(tables: Mapping[str, ResolutionTable]) -> str:
+def seeds_text(tables: Mapping[str, ResolutionTable]) -> str:
+    """Over how many seeds the numbers are means; empty where no seed has a name."""
+    if all(row.seeds == ("",) for row in next(iter(tables.values())).rows):
+        return ""
     counts = {(f"{name} {row.name}".strip(), len(row.seeds)) for name, table in tables.items() for row in table.rows}
     different = {count for _, count in counts}
     if len(different) == 1:
@@ -354,9 +470,10 @@ def _seeds(tables: Mapping[str, ResolutionTable]) -> str:
 
 
 def _coarser(table: ResolutionTable) -> Iterator[str]:
-    """Which cells are coarser than the hop of their row, by hop."""
+    """Cells that are coarser than the hop of their row, by hop."""
     rising = list(table.resolutions) == sorted(table.resolutions)
-    for hop, row in sorted({row.hop: row for row in table.rows if row.hop is not None}.items()):
+    known = {row.own_resolution: row for row in table.rows if row.own_resolution is not None}
+    for hop, row in sorted(known.items()):
         found = [milliseconds(one) for one in table.resolutions if row.is_coarser(one)]
         if found:
             some = f"{found[0]} to {found[-1]}" if rising and len(found) > 2 else " and ".join(found)
@@ -391,97 +508,3 @@ def details(tables: Mapping[str, ResolutionTable], *, short: bool = False) -> It
 
 def _signature(cell: TableCell) -> Signature:
     return next(iter(cell.measurements.values())).signature
-
-
-def _latex(tables: Mapping[str, ResolutionTable], look: Look) -> str:
-    """Write tables of several sets, by the name of the set."""
-    first = next(iter(tables.values()))
-    heads = len(row_heads(first)[0])
-    group = len(columns_of(first, look))
-    said = captions(tables, look, ITALICS)
-    kind = "table" if len(tables) == 1 else "table*"  # over one column of paper, or over both
-    what, _, mark = said[0].partition(". ")
-    about = what.removeprefix(f"{_subject(first)} ").rstrip(".")
-    title = LATEX_TITLE
-    if first.rows[0].ranges is None:
-        title = f"{Measure.parse(next(iter(first.rows[0].measures))).basis.capitalize()} measures"
-    title += r" (\%)" if about.startswith(PER_CENT) else ""
-    if first.rows[0].ranges is not None and first.rows[0].measures:
-        title = f"{title}, and other measures"
-    title += latex_text(about.removeprefix(PER_CENT).removeprefix(PLAIN))
-    below = " ".join(latex_text(text) for text in (mark, *said[1:]) if text)
-    lines = [
-        *(f"% {printable(line)}" for line in details(tables)),
-        NEEDS,
-        rf"\begin{{{kind}}}[t]",
-        rf"\caption{{{title}.}}",
-        r"\label{tab:resolutions}",
-        r"\renewcommand\arraystretch{1.1}",
-        r"\centering",
-        r"\scriptsize",
-        FIT,
-        rf"\begin{{tabular}}{{{'r' if by_hop(first) else 'lr'[:heads]}{'c' * (group * len(tables))}}}",
-        r"\toprule",
-        *_latex_head(tables, look, heads, group),
-        r"\midrule",
-        *_latex_body(tables, look),
-        r"\bottomrule",
-        r"\end{tabular}}",
-        *([rf"\par\smallskip\raggedright {below}"] if below else []),
-        rf"\end{{{kind}}}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _latex_head(tables: Mapping[str, ResolutionTable], look: Look, heads: int, group: int) -> list[str]:
-    first = next(iter(tables.values()))
-    points = len(first.resolutions)
-    starts = [1 + heads + number * group for number in range(len(tables))]
-    empty = " & ".join([""] * heads)
-    lines = []
-    if any(tables):
-        titles = [rf"\multicolumn{{{group}}}{{c}}{{{latex_text(set_title(name))}}}" for name in tables]
-        lines.append(f"{empty} & {' & '.join(titles)} \\\\")
-        lines.append(" ".join(rf"\cmidrule(lr){{{start}-{start + group - 1}}}" for start in starts))
-    more = [latex_text(measure_name(one)) for one in first.rows[0].measures]
-    names = ["Training"] if heads == 1 else ["System", "Training"]
-    if first.rows[0].ranges is None:
-        lines.append(" & ".join(["System", *more * len(tables)]) + r" \\")
-        return lines
-    before = ["Reso. of"] if heads == 1 else ["", "Reso. of"]
-    floor = [""] if look.floor else []
-    points_title = rf"\multicolumn{{{points}}}{{c}}{{Point-based EER}}"
-    ranges = [*floor, "Range-", *([points_title] if points else []), *[""] * len(more)]
-    lines.append(" & ".join([*before, *ranges * len(tables)]) + r" \\")
-    if points:
-        spans = [(start + len(floor) + 1, start + len(floor) + points) for start in starts]
-        lines.append(" ".join(rf"\cmidrule(lr){{{span[0]}-{span[1]}}}" for span in spans))
-    numbers = [_ms(one) for one in first.resolutions]
-    columns = [*(["Floor"] if look.floor else []), "based EER", *numbers, *more]
-    lines.append(" & ".join([*names, *columns * len(tables)]) + r" \\")
-    return lines
-
-
-def _latex_body(tables: Mapping[str, ResolutionTable], look: Look) -> list[str]:
-    first = next(iter(tables.values()))
-    blocks = [[numbers_of(row, look) for row in table.rows] for table in tables.values()]
-    lines = []
-    for number, system in enumerate(first.rows):
-        named = [latex_text(system.name)] * (not by_hop(first))
-        heads = [*named, *([] if system.ranges is None else [_ms(system.hop)])]
-        cells = [_typeset(block, number, column) for block in blocks for column in range(len(block[0]))]
-        lines.append(" & ".join([*heads, *cells]) + r" \\")
-    return lines
-
-
-def _typeset(rows: list[list[tuple[str, bool]]], row: int, column: int) -> str:
-    """One number, as wide as the widest of its column, as in the paper."""
-    number, native = rows[row][column]
-    digits = [len(one[column][0].partition(".")[0]) for one in rows]
-    missing = max(digits) - digits[row] if number else 0
-    before = r"\phantom{" + "0" * missing + "}" if missing else ""
-    return before + (rf"\textit{{{number}}}" if native else number)
-
-
-def _ms(seconds: float | None) -> str:
-    return spaced(seconds).removesuffix(" ms")

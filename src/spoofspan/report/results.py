@@ -12,13 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from spoofspan.base.errors import UndefinedMeasureError
+from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import seconds_text
 from spoofspan.base.version import __version__
 from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurement, Measurement
 from spoofspan.measures.measure import Measure, in_percent, plain_text
 from spoofspan.report.cells import (
     DECISION,
+    NONE,
     all_digits,
     amount_cell,
     decision_cell,
@@ -26,8 +27,11 @@ from spoofspan.report.cells import (
     interval_header,
     measure_cell,
     number_cell,
+    p_text,
     share_cell,
+    signed,
     warning_lines,
+    warnings_by_name,
 )
 from spoofspan.report.table import Shown, Table, json_text
 
@@ -37,7 +41,7 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.check import Check
     from spoofspan.evaluation.corpus import Evaluation
     from spoofspan.evaluation.crossed import CrossedBreakdown, CrossedCell
-    from spoofspan.evaluation.domains import DomainTable
+    from spoofspan.evaluation.domains import Domain, DomainComparison, DomainTable
     from spoofspan.evaluation.reference_diff import ReferenceDifference
     from spoofspan.evaluation.result_diff import MeasureDifference, ResultDiff
     from spoofspan.evaluation.verification import Verification
@@ -57,6 +61,7 @@ def render(
     *,
     full_signature: bool = False,
     benchmark: BenchmarkRun | None = None,
+    confusion: bool = False,
 ) -> str:
     """Write an evaluation, and its breakdowns, in one of the output formats; text has short signatures."""
     if spelling == "json":
@@ -70,6 +75,7 @@ def render(
         return json_text(plain)
     about = () if benchmark is None else benchmark.notes
     tables = [results_table(evaluation, short=spelling == "text" and not full_signature, notes=about)]
+    tables += [confusion_table(evaluation)] if confusion else []
     tables += [trace_table(one) for one in evaluation.measurements.values() if isinstance(one, BisectionMeasurement)]
     if breakdowns:
         from spoofspan.report.verdicts import breakdown_tables
@@ -103,7 +109,7 @@ def results_table(
         (
             measure_cell(m.measure),
             number_cell(m.measure, m.value, "" if only_eers or not in_percent(m.measure) else " %"),
-            *(interval_cells(m.measure, m.interval) if intervals else ()),
+            *(interval_cells(m.measure, m.interval, intervals[0]) if intervals else ()),
             *(_counts_and_decision(m) if of_events else _rates_and_decision(m)),
         )
         for m in measurements
@@ -148,6 +154,21 @@ def _read_off(measurements: list[Measurement]) -> str:
     return f"EER rule {rules[0]}" if plain else f"read off: {', '.join(rules)}"
 
 
+def confusion_table(evaluation: Evaluation) -> Table:
+    """Confusion matrices at the thresholds of the measurements that have one."""
+    rows = []
+    for one in evaluation.measurements.values():
+        if (cells := one.confusion) is not None:
+            basis = Measure.parse(one.measure).basis
+            numbers = (f"{count:,.2f}" if basis == "range" else f"{count:,}" for count in cells.values())
+            rows.append((one.measure, {"range": "seconds", "point": "points"}.get(basis, "utterances"), *numbers))
+    if not rows:
+        raise UsageError("--confusion: none of these measures has a threshold; range-eer and range-f1 have one")
+    head = ("confusion at", "unit", "spoof found", "spoof missed", "false alarm", "bona fide right", "no decision")
+    undecided = any(float(row[-1].replace(",", "")) for row in rows)
+    return Table(head if undecided else head[:-1], tuple(row if undecided else row[:-1] for row in rows))
+
+
 def trace_table(measurement: BisectionMeasurement) -> Table:
     """Every threshold that Algorithm 1 tried, in that order."""
     steps = measurement.to_dict()["trace"]
@@ -177,7 +198,7 @@ def crossed_table(crossed: CrossedBreakdown) -> Table:
         if not value or cell.interval is None:
             return value
         return Shown(
-            f"{value} [{', '.join(interval_cells(crossed.measure, cell.interval))}]",
+            f"{value} [{', '.join(interval_cells(crossed.measure, cell.interval)[:2])}]",
             exact=all_digits(crossed.measure, cell.value),
         )
 
@@ -186,7 +207,10 @@ def crossed_table(crossed: CrossedBreakdown) -> Table:
     notes += [crossed.about] if crossed.about else []
     if intervals:
         by = f"{100 * intervals[0].level:g} %, {intervals[0].method}"
-        notes.append(f"intervals: {by}, each of its cell alone, {intervals[0].estimand}")
+        whole, *others = dict.fromkeys(one.estimand for one in intervals)
+        scope = f"{others[0]}; pooled ones {whole}" if others else whole
+        notes.append(f"intervals: {by}, each of its cell alone, {scope}")
+        notes += _warnings_of_cells(crossed)
     if len(crossed.by) == 1:
         # an event is a spoof, so there is no other class to count
         amounts = ["events"] if crossed.unit == "events" else [f"bona fide {crossed.unit}", f"spoof {crossed.unit}"]
@@ -199,7 +223,7 @@ def crossed_table(crossed: CrossedBreakdown) -> Table:
                 row,
                 *map(str, (one.bona_fide, one.spoof)[-len(amounts) :]),
                 text(one.value) or one.reason,
-                *(interval_cells(crossed.measure, one.interval) if intervals else ()),
+                *(interval_cells(crossed.measure, one.interval, intervals[0]) if intervals else ()),
             )
             for row, one in cells
         ]
@@ -209,6 +233,20 @@ def crossed_table(crossed: CrossedBreakdown) -> Table:
     header = (" x ".join(crossed.by), *crossed.columns)
     rows = [(row, *(with_interval(crossed[row, column]) for column in crossed.columns)) for row in crossed.rows]
     return Table(header, tuple(rows), tuple(notes))
+
+
+def _warnings_of_cells(crossed: CrossedBreakdown) -> list[str]:
+    """Warnings of intervals, by cell; those of the whole corpus stand with its measures."""
+    whole = crossed[crossed.rows[0], crossed.columns[0]].interval
+    known = () if whole is None else whole.warnings
+    return warnings_by_name(
+        (
+            row if len(crossed.by) == 1 else f"{row} x {column}",
+            [one for one in cell.interval.warnings if one not in known],
+        )
+        for (row, column), cell in crossed.cells.items()
+        if cell.interval is not None
+    )
 
 
 # ---------------------------------------------------------------- before measuring
@@ -416,30 +454,84 @@ def _errors_parquet(errors: UtteranceErrors) -> Iterator[bytes]:
 
 def domains_table(system: str, table: DomainTable) -> Table:
     """One row per corpus, then their mean and all of them pooled."""
-    header = (system, "utterances", "EER %", "threshold", "FPR %", "FNR %", "HTER %", "degradation")
+    known = table.domains[0].intervals
+    ends = () if known is None else interval_header(known.eer)
+    header = (system, "utterances", "EER %", *ends, "threshold", "FPR %", "FNR %", "HTER %", "degradation")
     rows: list[tuple[str, ...]] = [
         (
             one.name,
             str(one.utterances),
             share_cell(one.eer),
+            *(() if one.intervals is None else interval_cells(table.measure, one.intervals.eer)),
             _threshold(one.threshold),
             share_cell(one.carried.false_positive_rate),
             share_cell(one.carried.false_negative_rate),
             share_cell(one.hter),
-            Shown(f"{100 * one.degradation:+.2f}", exact=repr(100 * one.degradation)),
+            signed(table.measure, one.degradation),
+            *_degradation_cells(one, table),
         )
         for one in table.domains
     ]
+    none = ("",) * (3 if known is not None else 0)
+    over = table.over_corpora
+    mean = () if over is None else (share_cell(over.low) or NONE, share_cell(over.high) or NONE)
     total = str(sum(one.utterances for one in table.domains))
-    rows.append(("mean", "", share_cell(table.mean_eer), "", "", "", share_cell(table.mean_hter), ""))
-    rows.append(("pooled", total, share_cell(table.pooled_eer), _threshold(table.pooled_threshold), "", "", "", ""))
+    rows.append(("mean", "", share_cell(table.mean_eer), *mean, "", "", "", share_cell(table.mean_hter), "", *none))
+    if over is not None:
+        ends_of_next = (share_cell(over.next_low) or NONE, share_cell(over.next_high) or NONE)
+        rows.append(("next corpus", "", "", *ends_of_next, "", "", "", "", "", *none))
+    pooled = share_cell(table.pooled_eer)
+    rows.append(("pooled", total, pooled, *none[:2], _threshold(table.pooled_threshold), "", "", "", "", *none))
     source = "all corpora pooled" if table.threshold_of == "pooled" else table.threshold_of
-    notes = (
+    notes = [
         "",
         f"{table.measure}; FPR, FNR and HTER at the threshold {table.threshold!r} of {source}",
         "degradation: HTER less the corpus's own EER, in points",
+    ]
+    if known is not None:
+        header = (*header, *interval_header(known.eer), "p (Holm)")
+        notes += [
+            f"intervals: jackknife-t, {table.estimand}; those of the degradation know that the threshold is estimated",
+            "mean: the interval is for new corpora; next corpus: where its EER is expected",
+            *warning_lines(table.warnings),
+        ]
+    return Table(header, tuple(rows), tuple(notes), table.verdict)
+
+
+def _degradation_cells(one: Domain, table: DomainTable) -> tuple[str, ...]:
+    """The interval and the p-value of a degradation; the development corpus has none."""
+    if one.intervals is None:
+        return ()
+    if one.name == table.threshold_of:
+        return "", "", ""
+    found = one.intervals.degradation
+    ends = (NONE, NONE) if found.refused else (signed(table.measure, found.low), signed(table.measure, found.high))
+    return *ends, p_text(one.intervals.p_value)
+
+
+def domain_differences_table(found: DomainComparison) -> Table:
+    """One row per pair of systems: over these corpora, and over new ones."""
+    measure = next(iter(found.tables.values())).measure
+    rows = []
+    for one in found.differences:
+        here = (NONE, NONE) if one.these.refused else (signed(measure, one.these.low), signed(measure, one.these.high))
+        new = [
+            signed(measure, end) if end == end else NONE
+            for end in (one.new.low, one.new.high, one.new.next_low, one.new.next_high)
+        ]
+        pair = f"{one.first} - {one.second}"
+        p_values = p_text(one.adjusted_p_value), p_text(one.adjusted_new_p_value)
+        rows.append((pair, signed(measure, one.these.estimate), *here, p_values[0], *new[:2], p_values[1], *new[2:]))
+    some = found.differences[0].these
+    level = f"{100 * some.level:g} %"
+    header = ("pair", "mean difference, points", *interval_header(some), "p (Holm)", f"new corpora: {level} from", "to")
+    notes = (
+        "",
+        f"first intervals and p: jackknife-t, {some.estimand}, these corpora",
+        "the others take the corpora as a sample of those to come; the last two columns are for one new corpus",
+        *warning_lines(found.differences[0].new.warnings),
     )
-    return Table(header, tuple(rows), notes)
+    return Table((*header, "p (Holm)", "next corpus: from", "to"), tuple(rows), notes, found.verdict)
 
 
 def _threshold(value: float) -> Shown:

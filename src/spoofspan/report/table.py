@@ -9,25 +9,21 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.numbers import is_number
+from spoofspan.base.terminal import Screen, current_screen
 
+MAIN = re.compile(r"\b(eer|value)\b|-eer|difference", re.IGNORECASE)  # the column of a table that matters most
 MINUS = "\u2212"
-# LaTeX that a Unicode character means, whatever the encoding of the paper
-_TYPESET = {MINUS: "$-$", "\u2013": "--", "\u2020": "$\\dagger$", "\u221e": "$\\infty$"}
-# shrinks a table to the width of its column of paper, and never lets it grow
-FIT = r"\noindent\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
-# the same for the height of the page, of tables that may have more rows than it
-FIT_HEIGHT = r"\noindent\resizebox*{!}{\ifdim\totalheight>.95\textheight .95\textheight\else\totalheight\fi}{%"
+NARROWEST_CELL = 20  # columns; a cell with less room goes below its row
 ROWS_OF_A_PAGE = 40
-NEEDS = r"% needs \usepackage{booktabs,graphicx}"
-_NAMED = {"\\": "textbackslash", "^": "textasciicircum", "~": "textasciitilde", "<": "textless", ">": "textgreater"}
-_LATEX = str.maketrans({c: f"\\{c}" for c in "{}$&#%_"} | {c: f"\\{name}{{}}" for c, name in _NAMED.items()} | _TYPESET)
 # a table alone in a browser: readable in light and dark, long lines broken
 _STYLE = (
     ":root{color-scheme:light dark}body{font:1rem/1.4 system-ui,sans-serif;margin:2rem;overflow-wrap:anywhere}"
@@ -48,6 +44,8 @@ class Shown(str):
         What CSV has: the number with all its digits.
     paper
         What LaTeX has: a readable name, four digits. A column whose head has none ("") is left out of LaTeX.
+    strong
+        Whether Markdown and HTML emphasize it.
 
     Examples
     --------
@@ -59,22 +57,28 @@ class Shown(str):
 
     exact: str
     paper: str
+    strong: bool
 
-    def __new__(cls, text: str, *, exact: str | None = None, paper: str | None = None) -> Shown:
+    def __new__(cls, text: str, *, exact: str | None = None, paper: str | None = None, strong: bool = False) -> Shown:
         """Make one; what is not said is the text."""
         made = super().__new__(cls, text)
         made.exact = text if exact is None else exact
         made.paper = text if paper is None else paper
+        made.strong = strong
         return made
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns, rows of cells, and lines below them; numbers stand to the right. Any text may be :class:`Shown`."""
+    """Columns, rows of cells, and lines below them; numbers stand to the right. Any text may be :class:`Shown`.
+
+    ``lead`` is a sentence above the table, which CSV has not.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
+    lead: str = ""
 
     def render(self, spelling: str) -> str:
         """Write the table as ``text``, ``markdown``, ``latex``, ``csv`` or ``html``."""
@@ -107,19 +111,6 @@ def printable(text: str) -> str:
     )
 
 
-def latex_text(text: str) -> str:
-    r"""Make text harmless in LaTeX.
-
-    >>> print(latex_text("50 % of a_b"))
-    50 \% of a\_b
-    >>> print(latex_text("[1] ours"))
-    {}[1] ours
-    """
-    harmless = printable(text).translate(_LATEX)
-    # at the beginning of a row, [ and * would be an argument of the line end or the rule before it
-    return "{}" + harmless if harmless.lstrip()[:1] in ("[", "*") else harmless
-
-
 def harmless_cell(text: str) -> str:
     """Keep a spreadsheet from running a cell as a formula; numbers stay numbers.
 
@@ -149,55 +140,115 @@ def _aligned(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> list[lis
     ]
 
 
+def _on_screen(table: Table, screen: Screen) -> str:
+    """A table that fits a terminal: columns that do not are put below, with the first one repeated."""
+    rows = [tuple(map(printable, row)) for row in (table.columns, *table.rows)]
+    numeric = _numeric_columns(table)
+    widths = [len(cell) for cell in _aligned(rows, numeric)[0]]
+    if len(widths) == 2 and sum(widths) + 2 > screen.width:
+        numeric = [False, False]  # one long cell does not push the others off the screen
+    aligned = _aligned(rows, numeric)
+    # what the table is about: its first value, or what is strong
+    main = next((i for i, name in enumerate(table.columns) if numeric[i] and MAIN.search(name)), None)
+    lines: list[str] = []
+    for block in _blocks(widths, screen.width):
+        lines += [""] if lines else []
+        for number, row in enumerate(aligned):
+            cells = []
+            for i in block:
+                strong = number == 0 or i == main or getattr(table.rows[number - 1][i], "strong", False)
+                # a blank that nobody sees may be left out at the end of a line
+                cell = row[i].rstrip() if i == block[-1] else row[i]
+                cells.append(screen.shown(cell, "strong") if strong else cell)
+            before = sum(widths[i] + 2 for i in block[:-1])
+            if not strong and before + len(cell) > screen.width:  # a last cell of words continues below itself
+                first, *rest = _wrapped_cell(cell, before, screen.width)
+                cells[-1:] = [first] if first else []
+                lines += ["  ".join(cells).rstrip(), *rest]
+                continue
+            lines.append("  ".join(cells).rstrip())
+            if number == 0:
+                wide = sum(widths[i] for i in block) + 2 * len(block) - 2
+                lines.append(screen.shown("-" * min(wide, screen.width), "faint"))
+    lead = [*(screen.shown(line, "strong") for line in screen.lines([printable(table.lead)])), ""] if table.lead else []
+    return "\n".join([*lead, *lines, *screen.lines(map(printable, table.notes))]) + "\n"
+
+
+def _wrapped_cell(cell: str, before: int, room: int) -> list[str]:
+    """Lines of the last cell of a row, with so many columns ``before`` it; the first is empty if all go below.
+
+    >>> _wrapped_cell("one two three four five six seven", 10, 40)
+    ['one two three four five six', '          seven']
+    >>> _wrapped_cell("one two three four five six seven", 30, 40)
+    ['', '    one two three four five six seven']
+    """
+    narrow = room - before < NARROWEST_CELL
+    indent = " " * (4 if narrow else before)
+    lines = wrap(
+        cell, room, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return ["", *lines] if narrow else [lines[0].lstrip(), *lines[1:]]
+
+
+def _blocks(widths: Sequence[int], room: int) -> list[list[int]]:
+    """Columns that fit side by side; each block begins with the first column.
+
+    >>> _blocks([4, 10, 10, 10], 30)
+    [[0, 1, 2], [0, 3]]
+    """
+    blocks = [[0]]
+    for i in range(1, len(widths)):
+        taken = sum(widths[j] + 2 for j in blocks[-1])
+        if taken + widths[i] > room and len(blocks[-1]) > 1:
+            blocks.append([0])
+        blocks[-1].append(i)
+    return blocks
+
+
 def _text(table: Table) -> str:
+    if (screen := current_screen()) is not None:
+        return _on_screen(table, screen)
     rows = [tuple(map(printable, row)) for row in (table.columns, *table.rows)]
     lines = ["  ".join(row).rstrip() for row in _aligned(rows, _numeric_columns(table))]
     lines.insert(1, "-" * max(map(len, lines)))
-    return "\n".join([*lines, *map(printable, table.notes)]) + "\n"
+    lead = [printable(table.lead), ""] if table.lead else []
+    return "\n".join([*lead, *lines, *map(printable, table.notes)]) + "\n"
 
 
 def _markdown(table: Table) -> str:
     numeric = _numeric_columns(table)
-    rows = [tuple(printable(cell).translate(_MARKDOWN) for cell in row) for row in (table.columns, *table.rows)]
+    rows = [tuple(map(_markdown_cell, row)) for row in (table.columns, *table.rows)]
     head, *body = ("| " + " | ".join(row) + " |" for row in _aligned(rows, numeric))
     rule = "|" + "|".join("---:" if right else "---" for right in numeric) + "|"
     notes = [printable(note).translate(_MARKDOWN) + "  " for note in table.notes if note]
     notes = ["", *notes] if notes else []
-    return "\n".join([head, rule, *body, *notes]) + "\n"
+    lead = [printable(table.lead).translate(_MARKDOWN), ""] if table.lead else []
+    return "\n".join([*lead, head, rule, *body, *notes]) + "\n"
+
+
+def _markdown_cell(cell: str) -> str:
+    text = printable(cell).translate(_MARKDOWN)
+    return f"**{text}**" if getattr(cell, "strong", False) else text
 
 
 def _latex(table: Table) -> str:
-    """The columns for a paper, shrunk where they are wider than one of its columns."""
+    """The columns for a paper, in floats that fit it; notes are comments."""
+    from spoofspan.report import latex
+
     numeric = _numeric_columns(table)
     paper = [[getattr(cell, "paper", cell) for cell in row] for row in (table.columns, *table.rows)]
-    kept = [i for i, head in enumerate(paper[0]) if head or not table.columns[i]]
-    heads = [_head(paper[0][i], max((len(row[i]) for row in paper[1:]), default=0), numeric[i]) for i in kept]
-    body = [[_typeset(row[i], numeric[i]) for i in kept] for row in paper[1:]]
-    rows = [" & ".join(row) + r" \\" for row in (heads, *body)]
-    notes = [f"% {printable(note)}" for note in table.notes if note]
-    begin = r"\setlength{\tabcolsep}{4pt}\begin{tabular}{" + "".join("r" if numeric[i] else "l" for i in kept) + "}"
-    long = len(body) > ROWS_OF_A_PAGE
-    end = r"\end{tabular}}" + "}" * long
-    fit = [FIT_HEIGHT, FIT] if long else [FIT]
-    lines = [NEEDS, *fit, begin, r"\toprule", rows[0], r"\midrule", *rows[1:], r"\bottomrule", end]
-    return "\n".join([*notes, *lines]) + "\n"
-
-
-def _head(text: str, width: int, is_number: bool) -> str:
-    """The head of a column in LaTeX: in two lines, where it is longer than what stands below it."""
-    words = text.split()
-    if len(words) < 2 or len(text) <= max(width, 6):
-        return latex_text(text)
-    lines = [(" ".join(words[:cut]), " ".join(words[cut:])) for cut in range(1, len(words))]
-    first, second = min(lines, key=lambda both: max(map(len, both)))
-    return rf"\shortstack[{'r' if is_number else 'l'}]{{{latex_text(first)}\\{latex_text(second)}}}"
-
-
-def _typeset(text: str, is_number: object) -> str:
-    """A cell in LaTeX; the sign of a number is a minus, not a hyphen."""
-    if is_number and text[:1] in ("-", "+"):
-        return f"${text[0]}${latex_text(text[1:])}"
-    return latex_text(text)
+    columns = []
+    for i, head in enumerate(paper[0]):
+        if head or not table.columns[i]:
+            cells = tuple(row[i] for row in paper[1:])
+            lines = latex.two_lines(head, max(map(len, cells), default=0))
+            columns.append(latex.PaperColumn(tuple(lines), cells, numeric[i]))
+    columns, wide = latex.fitted(columns)
+    lines = [*(latex.comment(note) for note in (table.lead, *table.notes) if note), latex.NEEDS]
+    for first in range(0, max(len(table.rows), 1), ROWS_OF_A_PAGE):
+        rows = range(first, min(first + ROWS_OF_A_PAGE, len(table.rows)))
+        lines += latex.floating([latex.tabular(block, rows) for block in latex.blocks(columns)], wide=wide)
+    return "\n".join(lines) + "\n"
 
 
 def _csv(table: Table) -> str:
@@ -213,9 +264,14 @@ def _html(table: Table) -> str:
     from html import escape
 
     def row(cells: Sequence[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(printable(cell))}</{tag}>" for cell in cells) + "</tr>"
+        return "<tr>" + "".join(f"<{tag}>{emphasized(cell)}</{tag}>" for cell in cells) + "</tr>"
 
-    lines = ["<table>", row(table.columns, "th"), *(row(cells, "td") for cells in table.rows), "</table>"]
+    def emphasized(cell: str) -> str:
+        text = escape(printable(cell))
+        return f"<strong>{text}</strong>" if getattr(cell, "strong", False) else text
+
+    lead = [f"<p>{escape(printable(table.lead))}</p>"] if table.lead else []
+    lines = [*lead, "<table>", row(table.columns, "th"), *(row(cells, "td") for cells in table.rows), "</table>"]
     notes = [f"<div>{escape(printable(note))}</div>" for note in table.notes if note]
     return "\n".join([*lines, *notes]) + "\n"
 

@@ -2,17 +2,17 @@
 
 ::
 
-    figure_data.py            data of figures of systems: ``det_data`` and others             <- read this first
+    plots.py                  every figure in one call, ``ss.plot.det`` and others             <- read this first
+    figure_data.py            data of figures of systems: ``det_data`` and others
     system_figures.py         their drawings: ``draw_det`` and others
     utterance_data.py         data of figures of one utterance: ``timeline_data`` and others
     utterance_figures.py      their drawings: ``draw_timeline`` and others
     heatmap.py                a resolution table, or a crossed breakdown, as a heat map
-    style.py                  what all figures share: style, widths, files
+    style.py                  what all figures share: styles, the canvas, widths, files
     line_simplification.py    curves thinned to what can be seen
 
-Data and drawing are apart, so that a figure can be checked, stored as JSON, or drawn by something else. Every function
-can be imported from here. Needs matplotlib for drawing only: ``pip install 'spoofspan[plot]'``. May import what
-:mod:`spoofspan.report` may.
+Data and drawing are apart, so that a figure can be checked, stored as JSON, or drawn by something else. Needs
+matplotlib for drawing only: ``pip install 'spoofspan[plot]'``. May import what :mod:`spoofspan.report` may.
 """
 
 from spoofspan.base.lazy import lazy_names
@@ -23,10 +23,6 @@ __getattr__, __dir__ = lazy_names(
         "figure_data": "boundary_data det_data pav_data plain reliability_data resolution_data score_data "
         "system_curve threshold_data tippett_data",
         "utterance_data": "measurement_data points_data resampling_data timeline_data",
-        "system_figures": "draw_boundary draw_det draw_pav draw_reliability draw_resolution draw_roc draw_scores "
-        "draw_threshold draw_tippett",
-        "utterance_figures": "draw_measurement draw_resampling draw_timeline",
-        "heatmap": "draw_crossed draw_heatmap heatmap_data",
-        "style": "save",
+        "heatmap": "heatmap_data",
     },
 )

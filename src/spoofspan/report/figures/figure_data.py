@@ -1,4 +1,4 @@
-"""What figures show, as numbers: each figure has a function here that returns its data without drawing.
+"""Data of figures: each figure has a function here that returns its data without drawing.
 
 Curves are thinned to within 0.05 points of the exact ones (
 :mod:`spoofspan.report.figures.line_simplification`), so that a page with them
@@ -16,9 +16,9 @@ import numpy as np
 
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64
+from spoofspan.data.front_door import RulesAndInputs, check_sides, opens_inputs
 from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
-from spoofspan.data.sides import check_sides
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.breakdown import DISTANCES, MeasuredCorpus
 from spoofspan.evaluation.corpus import CorpusInMemory, corpus_of
@@ -36,8 +36,7 @@ from spoofspan.measures.costs import (
     stated_ratios,
 )
 from spoofspan.measures.curve import ErrorCurve, ThinCurve, error_curve_of, thin_curve
-from spoofspan.measures.measure import Measure
-from spoofspan.measures.measure_settings import ScoresAre
+from spoofspan.measures.measure import Measure, ScoresAre
 from spoofspan.measures.reliability import Reliability, reliability
 from spoofspan.report.figures.line_simplification import (
     SHARE_OF_PICKING,
@@ -51,13 +50,12 @@ from spoofspan.report.figures.line_simplification import (
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from spoofspan.data.rules import RuleArguments
     from spoofspan.evaluation.utterances import Truth
     from spoofspan.uncertainty import Interval
 
 BINS, CALIBRATION_BINS = 50, 10
 # Scores are shown from the quantile below to the one above, of either class; what lies outside is counted.
-TAIL = 0.001
+TAIL, CENTRAL = 0.001, 0.01
 
 
 def plain(data: Any) -> dict[str, Any]:
@@ -102,6 +100,7 @@ class SystemCurve:
         return "time" if self.mass.unit == "ns" else self.mass.unit
 
 
+@opens_inputs
 def system_curve(
     references: Truth,
     scores: Scores | UtteranceScores,
@@ -111,7 +110,7 @@ def system_curve(
     interval: Interval | None = None,
     convention: str = "default",
     eer_rule: str | None = None,
-    **rules: Unpack[RuleArguments],
+    **rules: Unpack[RulesAndInputs],
 ) -> SystemCurve:
     """Measure a system at every threshold, in durations, in points or in whole utterances.
 
@@ -352,16 +351,23 @@ def _span_of(
 ) -> tuple[float, float]:
     """The quantiles ``tail`` and ``1 - tail`` of the finite values, over each class that has some amount of them.
 
-    What to ``include`` lies within; where there is nothing else, ``room`` is left on either side.
+    An outlier does not squeeze all others: the span reaches no further beyond the quantiles 1 and 99 % than these are
+    apart. What to ``include`` lies within; where there is nothing else, ``room`` is left on either side.
     """
     finite = np.isfinite(values)
-    ends = list(include)
+    ends, central = list(include), []
     for amounts in classes:
         reached = np.cumsum(amounts[finite])
         if reached.size and reached[-1]:
-            places = np.searchsorted(reached, np.array([tail, 1 - tail]) * reached[-1])
-            ends += values[finite][np.minimum(places, reached.size - 1)].tolist()
+            shares = np.array([tail, CENTRAL, 1 - CENTRAL, 1 - tail])
+            places = np.minimum(np.searchsorted(reached, shares * reached[-1]), reached.size - 1)
+            first, low, high, last = values[finite][places].tolist()
+            ends += [first, last]
+            central += [low, high]
     low, high = min(ends, default=0.0), max(ends, default=0.0)
+    if central and (apart := max(central) - min(central)):
+        low = min(max(low, min(central) - apart), *include, math.inf)
+        high = max(min(high, max(central) + apart), *include, -math.inf)
     return (low, high) if low < high else (low - room, high + room)
 
 
@@ -423,6 +429,7 @@ class BoundaryData:
     eer: float
 
 
+@opens_inputs
 def boundary_data(
     references: References,
     scores: Scores,
@@ -431,7 +438,7 @@ def boundary_data(
     distances: Sequence[float] = DISTANCES,
     convention: str = "default",
     eer_rule: str | None = None,
-    **rules: Unpack[RuleArguments],
+    **rules: Unpack[RulesAndInputs],
 ) -> BoundaryData:
     """Error by distance from the nearest true boundary, at the threshold of the range EER.
 

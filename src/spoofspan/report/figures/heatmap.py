@@ -12,20 +12,19 @@ from spoofspan.base.times import Float64
 from spoofspan.evaluation.crossed import CrossedBreakdown
 from spoofspan.evaluation.resolution_table import ResolutionTable
 from spoofspan.measures.measure import in_percent, number_text
-from spoofspan.report.figures.style import in_mm, is_wide, new_figure, styled
+from spoofspan.report.figures.style import Canvas, type_size
 from spoofspan.report.palette import contrast, heat_ends
 from spoofspan.report.resolutions import check_alike, percent, row_heads, set_title, spaced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
     from matplotlib.patches import Patch
 
-COLOURS = "cividis"  # rises evenly in lightness for every colour vision, and in grey
 NOTHING = "#EEEEEE"  # cells without a value
 INKS = {"black": (0.0, 0.0, 0.0), "white": (1.0, 1.0, 1.0)}
 LARGEST, SMALLEST = 6.0, 4.0  # points, of the numbers
+TALLEST_ROWS = 200.0  # mm, of all rows together, on a page
 GAP = 0.25  # between the range EER and the points, in cells
 HATCHED: dict[str, Any] = {"fill": False, "hatch": "//////", "edgecolor": "#FFFFFF66", "linewidth": 0}
 FRAMED: dict[str, Any] = {"fill": False, "edgecolor": "white", "linewidth": 1.4}
@@ -35,10 +34,10 @@ class _Cells:
     """Cells that are shaded by their values, and the numbers on them."""
 
     def __init__(self, values: Float64) -> None:
-        from matplotlib import colormaps
+        from matplotlib import colormaps, rcParams
         from matplotlib.colors import Normalize
 
-        self._map = colormaps[COLOURS].with_extremes(bad=NOTHING)
+        self._map = colormaps[rcParams["image.cmap"]].with_extremes(bad=NOTHING)
         known = values[~np.isnan(values)].tolist()
         self._scale = Normalize(*heat_ends(known), clip=True)
         beyond = (min(known, default=np.inf) < self._scale.vmin, max(known, default=-np.inf) > self._scale.vmax)
@@ -67,7 +66,13 @@ class _Cells:
             face = self._map(self._scale(value))
             ink = max(INKS, key=lambda one: contrast(INKS[one], face[:3]))
             behind = {"facecolor": face, "edgecolor": "none", "pad": 0.6} if (row, column) in hatched else None
-            how: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size, "color": ink, "bbox": behind}
+            how: dict[str, Any] = {
+                "ha": "center",
+                "va": "center",
+                "fontsize": type_size(size),
+                "color": ink,
+                "bbox": behind,
+            }
             axes.text(column + (gap if column else 0.0), row, text(value), **how)
 
 
@@ -78,7 +83,7 @@ def _bare(axes: Axes) -> None:
         side.set_visible(False)
 
 
-def _bar(figure: Figure, cells: _Cells, image: AxesImage, panels: list[Axes], label: str) -> Any:
+def _bar(figure: Any, cells: _Cells, image: AxesImage, panels: list[Axes], label: str) -> Any:
     bar = figure.colorbar(image, ax=panels, pad=0.02, fraction=0.05, aspect=18, extend=cells.extend)
     bar.set_label(label)
     bar.outline.set_visible(False)
@@ -93,18 +98,15 @@ def heatmap_data(table: ResolutionTable) -> Float64:
     return np.array([[100 * cell.value for _, cell in row.eers] for row in table.rows])
 
 
-@styled
-def draw_heatmap(
-    tables: Mapping[str, ResolutionTable], *, width: str | float | None = None, decimals: int = 2
-) -> Figure:
+def draw_heatmap(tables: Mapping[str, ResolutionTable], canvas: Canvas, *, decimals: int = 2) -> Any:
     """A resolution table as a heat map: own resolutions are framed, cells coarser than the hop are hatched.
 
     Parameters
     ----------
     tables : mapping of str to spoofspan.ResolutionTable
         By the name of the set (empty for a single one without a name); they must have the same rows, columns and rules.
-    width : str or float, optional
-        As of :func:`.system_figures.draw_det`; without it, one set is as wide as a column of paper, several as a page.
+    canvas : Canvas
+        Where it is drawn.
     decimals : int
         Digits after the point.
 
@@ -114,13 +116,12 @@ def draw_heatmap(
         raise UsageError(
             "a heat map shows EERs by resolution, which proposals and scores of whole utterances have not; leave it out"
         )
-    chosen = ("column" if len(tables) == 1 else "page") if width is None else width
     first = next(iter(tables.values()))
-    figure = new_figure(chosen, 29 + 6.5 * len(first.rows) + (4 if any(tables) else 0))
-    panels = figure.subplots(1, len(tables), squeeze=False, sharey=True)[0]
+    height = 29 + min(6.5, TALLEST_ROWS / len(first.rows)) * len(first.rows) + (4 if any(tables) else 0)
+    panels = canvas.grid(len(tables), len(tables), height).used
     values = {name: heatmap_data(table) for name, table in tables.items()}
     cells = _Cells(np.concatenate([one.ravel() for one in values.values()]))
-    room = (in_mm(chosen) / len(tables) - 30) / (1 + len(first.resolutions) + GAP)  # mm for a cell
+    room = (canvas.width / len(tables) - 30) / (1 + len(first.resolutions) + GAP)  # mm for a cell
     for axes, (name, table) in zip(panels, tables.items(), strict=True):
         image = cells.shade(axes, values[name][:, :1])
         if table.resolutions:
@@ -130,12 +131,14 @@ def draw_heatmap(
         size = min(LARGEST, room / ((3 + decimals) * 0.26))
         cells.write(axes, values[name], lambda one: percent(one / 100, decimals), size, GAP, _marks(axes, table))
     title, *names = (head[0] for head in row_heads(first))
-    panels[0].set_yticks(range(len(names)), names)
+    for axes in panels:
+        axes.set_yticks(range(len(names)), names if axes is panels[0] else [])
     panels[0].set_ylabel(title)
-    _bar(figure, cells, image, list(panels), "EER (%)")
+    _bar(canvas.figure, cells, image, list(panels), "EER (%)")
     if keys := _keys(first):
-        figure.legend(handles=keys, loc="outside lower center", ncols=2 if is_wide(chosen) else 1, handlelength=1.4)
-    return figure
+        how = {"loc": "outside lower center", "ncols": 2 if canvas.wide else 1, "handlelength": 1.4}
+        canvas.legend(panels[0], inside=False, handles=keys, **how)
+    return canvas.result(panels)
 
 
 def _label(axes: Axes, name: str, table: ResolutionTable) -> None:
@@ -181,21 +184,19 @@ def _keys(table: ResolutionTable) -> list[Patch]:
 # ---------------------------------------------------------------- a crossed breakdown
 
 
-@styled
-def draw_crossed(crossed: CrossedBreakdown, *, width: str | float = "page") -> Figure:
+def draw_crossed(crossed: CrossedBreakdown, canvas: Canvas) -> Any:
     """A crossed breakdown as a heat map, attacks by codecs, say; cells without a value are grey.
 
     Parameters
     ----------
     crossed : CrossedBreakdown
         By two columns.
-    width : str or float
-        As of :func:`.system_figures.draw_det`.
+    canvas : Canvas
+        Where it is drawn.
 
     """
     values = np.array(crossed.values())
-    figure = new_figure(width, 30 + 5.0 * len(crossed.rows))
-    axes = figure.subplots()
+    axes = canvas.one(30 + 5.0 * len(crossed.rows))
     cells = _Cells(values)
     image = cells.shade(axes, values)
     axes.set_xticks(range(len(crossed.columns)), crossed.columns, rotation=45, ha="right")
@@ -205,9 +206,9 @@ def draw_crossed(crossed: CrossedBreakdown, *, width: str | float = "page") -> F
     # what is pooled stands apart
     axes.axhline(0.5, color="white", linewidth=2)
     axes.axvline(0.5, color="white", linewidth=2)
-    size = min(LARGEST, (in_mm(width) - 30) / len(crossed.columns) / 1.3)
+    size = min(LARGEST, (canvas.width - 30) / len(crossed.columns) / 1.3)
     cells.write(axes, values, lambda one: number_text(crossed.measure, float(one)), size)
-    bar = _bar(figure, cells, image, [axes], f"{crossed.measure}{' (%)' if in_percent(crossed.measure) else ''}")
+    bar = _bar(canvas.figure, cells, image, [axes], f"{crossed.measure}{' (%)' if in_percent(crossed.measure) else ''}")
     if in_percent(crossed.measure):
         bar.ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}")
-    return figure
+    return canvas.result([axes])

@@ -76,7 +76,7 @@ def _peucker(x: Float64, y: Float64, bound: Float64, distances: Distances) -> In
 
 
 def _distances(x: Float64, y: Float64) -> Float64:
-    """How far points are from the line between the first and the last of them."""
+    """Distances of points from the line between the first and the last of them."""
     dx, dy = x[-1] - x[0], y[-1] - y[0]
     length = dx * dx + dy * dy
     along = np.clip(((x - x[0]) * dx + (y - y[0]) * dy) / length, 0, 1) if length else np.zeros_like(x)

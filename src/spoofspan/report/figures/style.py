@@ -1,4 +1,4 @@
-"""What all figures share: the style, the widths of paper, and files.
+"""Common parts of all figures: the style, the widths of paper, and files.
 
 The colours are those of Okabe and Ito, which people with any colour vision tell apart; systems also differ in the style
 of their lines, classes in their lightness and hatching, so that a figure survives a grey printer. Text stays text in
@@ -8,13 +8,15 @@ PDF and SVG. Needs matplotlib: ``pip install 'spoofspan[plot]'``.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, wraps
-from itertools import cycle
+from itertools import count
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
 
 from spoofspan.base.errors import UsageError, nearest_name
 
@@ -25,7 +27,12 @@ if TYPE_CHECKING:
 FORMATS = ("png", "svg", "pdf")
 WIDTHS = {"column": 80.0, "page": 170.0}  # mm, of a two-column paper
 MM_PER_INCH = 25.4
-NOTEBOOK_DPI = 150
+OURS = "spoofspan"  # the name of our style
+# A style as matplotlib takes it: a name, a file, settings, or a list of these. None leaves the user's settings alone.
+Style: TypeAlias = str | PathLike[str] | Mapping[str, Any] | Sequence[Any] | None
+DESIGN_SIZE = 7.0  # points of type, for which all lengths are meant
+FEW = 6  # systems whose legend stands above a figure
+NAMES_NEED = 22.0  # mm left of a panel
 
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, BLACK = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000"
 GREY = "#999999"  # of lines that are no data
@@ -34,7 +41,8 @@ SYSTEM_LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
 
 STYLE: dict[str, Any] = {
     "font.family": "DejaVu Sans",  # ships with matplotlib, so a figure looks the same everywhere
-    "font.size": 7.0,
+    "font.size": DESIGN_SIZE,
+    "image.cmap": "cividis",  # rises evenly in lightness for every colour vision, and in grey
     "axes.labelsize": 7.0,
     "axes.titlesize": 7.0,
     "xtick.labelsize": 6.5,
@@ -60,8 +68,6 @@ STYLE: dict[str, Any] = {
 # Nothing that would make two files of one figure differ.
 NO_DATE = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
 
-Draw = TypeVar("Draw", bound=Callable[..., Any])
-
 
 def require_matplotlib() -> None:
     """Say what to install, if it is not there."""
@@ -77,55 +83,39 @@ def must_be_drawable(path: Path) -> str:
     if name not in FORMATS:
         raise UsageError(f"{str(path)!r}: figures are written as {', '.join(f'.{one}' for one in FORMATS)}")
     require_matplotlib()
+    import matplotlib as mpl
+
+    mpl.use("agg")  # a file needs no window
     return name
 
 
 @contextmanager
-def style() -> Iterator[None]:
-    """The style of all figures; what matplotlib was set to before returns afterwards."""
+def style(chosen: Style = OURS) -> Iterator[None]:
+    """The given style, on top of the user's settings, which return afterwards; ``spoofspan`` starts from defaults."""
     require_matplotlib()
     import matplotlib as mpl
+    from cycler import cycler
+    from matplotlib import style as sheets
 
     with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update(STYLE)
+        for one in styles_in(chosen):
+            if one == OURS:
+                mpl.rcdefaults()
+                mpl.rcParams.update(STYLE | {"axes.prop_cycle": cycler(color=SYSTEM_COLOURS)})
+                continue
+            try:
+                sheets.use(one)
+            except OSError:
+                known = (OURS, *sheets.available)
+                raise UsageError(f"no style {str(one)!r}: {nearest_name(str(one), known)}, or a style sheet") from None
         yield
 
 
-def styled(draw: Draw) -> Draw:
-    """Draw in the style of all figures."""
-
-    @wraps(draw)
-    def drawn(*args: Any, **kwargs: Any) -> Any:
-        with style():
-            return draw(*args, **kwargs)
-
-    return drawn  # type: ignore[return-value]
-
-
-@cache
-def _figure_class() -> type[Figure]:
-    from matplotlib.figure import Figure as Plain
-
-    class Figure(Plain):  # type: ignore[misc]  # no matplotlib, no types
-        """A figure that a notebook shows, though it was made without pyplot."""
-
-        def _repr_png_(self) -> bytes:
-            with style():
-                buffer = io.BytesIO()
-                self.savefig(buffer, format="png", dpi=NOTEBOOK_DPI)
-            return buffer.getvalue()
-
-    return Figure
-
-
-def new_figure(width: str | float, height: float) -> Figure:
-    """An empty figure: ``width`` is column, page or a number of mm, ``height`` mm."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    figure = _figure_class()(figsize=(in_mm(width) / MM_PER_INCH, height / MM_PER_INCH))
-    FigureCanvasAgg(figure)
-    return figure
+def styles_in(chosen: Style) -> list[Any]:
+    """The styles to apply one after the other, as matplotlib takes them: a name, a file, a dict, or a list of these."""
+    if chosen is None:
+        return []
+    return [chosen] if isinstance(chosen, str | PathLike | Mapping) else list(chosen)
 
 
 def in_mm(width: str | float) -> float:
@@ -146,43 +136,230 @@ def in_mm(width: str | float) -> float:
 
 
 def is_wide(width: str | float) -> bool:
-    """Whether panels fit beside each other."""
+    """True if panels fit beside each other."""
     return in_mm(width) >= 120
 
 
 def system_looks() -> Iterator[dict[str, Any]]:
-    """Colour and line of one system after the other; both change, so that either is enough."""
-    for number, (colour, line) in enumerate(zip(cycle(SYSTEM_COLOURS), cycle(SYSTEM_LINES), strict=False)):
-        # after six systems the pairs are shifted against each other
-        shifted = SYSTEM_LINES[(number + number // len(SYSTEM_COLOURS)) % len(SYSTEM_LINES)]
-        yield {"color": colour, "linestyle": shifted if number >= len(SYSTEM_COLOURS) else line}
+    """Colour and line of one system after the other, from the colours in use; both change, so that either is enough."""
+    import matplotlib as mpl
+
+    looks = list(mpl.rcParams["axes.prop_cycle"])
+    for number in count():
+        turn, place = divmod(number, len(looks))  # after a turn the pairs are shifted against each other
+        line = SYSTEM_LINES[(place + turn) % len(SYSTEM_LINES)]
+        yield {"color": class_colours()[0], "linestyle": line} | looks[place]
+
+
+def class_colours() -> tuple[str, str]:
+    """The colours of bona fide and spoof, and of FPR and FNR: the first two in use."""
+    import matplotlib as mpl
+
+    colours = mpl.rcParams["axes.prop_cycle"].by_key().get("color", [BLACK])
+    return colours[0], colours[1 % len(colours)]
+
+
+def ink() -> str:
+    """The colour of text, which stands out from the background in use."""
+    import matplotlib as mpl
+
+    return str(mpl.rcParams["text.color"])
+
+
+def paper() -> str:
+    """The background in use."""
+    import matplotlib as mpl
+
+    return str(mpl.rcParams["axes.facecolor"])
+
+
+def type_size(points: float) -> float:
+    """A size of type, scaled from the 7 points of our style to the font size in use."""
+    return points * unit()
+
+
+def unit() -> float:
+    """The font size in use over that of our style. Layouts scale with it: they are designed for type of 7 points."""
+    import matplotlib as mpl
+
+    return float(mpl.rcParams["font.size"]) / DESIGN_SIZE
 
 
 @dataclass(frozen=True)
 class Panels:
     """Panels side by side and one below the other: those in use, and those at the left and at the bottom."""
 
-    figure: Figure
     used: list[Axes]
     left: list[Axes]
     lowest: list[Axes]
 
 
-def panels(count: int, width: str | float, across: int, height: float, *, alike: bool = False) -> Panels:
-    """A figure of so many panels, ``across`` of them in a row; ``alike``: with the same axes."""
-    figure = new_figure(width, height)
-    grid = figure.subplots(rows_of(count, across), across, squeeze=False, sharex=alike, sharey=alike)
-    every = grid.ravel()
-    for axes in every[count:]:
-        axes.set_visible(False)
-    lowest = [every[max(range(column, count, across))] for column in range(across)]
-    for axes in lowest if alike else ():
-        axes.tick_params(labelbottom=True)
-    return Panels(figure, list(every[:count]), list(grid[:, 0]), lowest)
+class Canvas:
+    """The place where a figure is drawn: a figure of its own, or the axes of the user.
+
+    Lengths are mm of a figure with type of 7 points, and grow with the font size.
+
+    Parameters
+    ----------
+    ax : Axes or array of Axes, optional
+        One for each panel, or one that the panels divide among themselves.
+    width : str or float, optional
+        Of a figure of its own, in mm of paper, or the name of a width.
+    default : str
+        The width in our own style; in others it is that of ``figure.figsize``.
+    chosen : Style
+        The style in use.
+
+    """
+
+    def __init__(self, ax: Any, width: str | float | None, default: str, chosen: Style) -> None:
+        import matplotlib as mpl
+        from matplotlib.axes import Axes
+
+        self.given = None if ax is None else list(np.ravel(ax))
+        self._divided: Any = None
+        if self.given is not None:
+            wrong = next((one for one in self.given if not isinstance(one, Axes)), None)
+            if wrong is not None or not self.given:
+                found = "empty" if not self.given else f"a {type(wrong).__name__}"
+                raise UsageError(f"ax= must be matplotlib Axes, or an array of them, not {found}")
+            if width is not None:
+                raise UsageError("width= is that of a new figure; leave it out beside ax=")
+            first = self.given[0]
+            mm = first.get_window_extent().width / first.figure.dpi * MM_PER_INCH + NAMES_NEED * unit()
+        elif width is None and OURS not in styles_in(chosen):
+            mm = mpl.rcParams["figure.figsize"][0] * MM_PER_INCH
+        else:
+            mm = in_mm(default if width is None else width)
+        self.width = mm / unit()
+        self.figure: Any = None if self.given is None else self.given[0].figure
+
+    @property
+    def own(self) -> bool:
+        """True if the figure is one of its own."""
+        return self.given is None
+
+    @property
+    def wide(self) -> bool:
+        """True if panels fit beside each other."""
+        return is_wide(self.width)
+
+    def _open(self, height: float) -> Any:
+        """A new figure of this height, known to pyplot, so that notebooks and ``plt.show()`` show it."""
+        from matplotlib import pyplot as plt
+
+        size = (self.width * unit() / MM_PER_INCH, height * unit() / MM_PER_INCH)
+        self.figure = plt.figure(figsize=size, layout="constrained")
+        return self.figure
+
+    def one(self, height: float) -> Axes:
+        """The only panel."""
+        return self.grid(1, 1, height).used[0]
+
+    def grid(
+        self,
+        count: int,
+        across: int,
+        height: float,
+        *,
+        alike: bool = False,
+        share: str | bool = False,
+        ratios: Sequence[float] | None = None,
+        titles: bool = True,
+    ) -> Panels:
+        """So many panels, ``across`` of them in a row; ``alike``: with the same axes; ``titles``: room for them."""
+        down = rows_of(count, across)
+        how = {"squeeze": False, "sharex": alike or share, "sharey": alike}
+        if self.given is None:
+            every = self._open(height).subplots(down, across, height_ratios=ratios, **how).ravel()
+        elif len(self.given) == 1 and count > 1:
+            every = self._divide(down, across, ratios or [1.0] * down, titles=titles, alike=alike)
+        elif len(self.given) < count:
+            raise UsageError(f"this figure has {count} panels, and ax= {len(self.given)}; give {count} Axes, or one")
+        else:
+            used = self.given[:count]
+            return Panels(used, used, used)
+        for axes in every[count:]:
+            axes.set_visible(False)
+        lowest = [every[max(range(column, count, across))] for column in range(min(across, count))]
+        for axes in lowest if alike else ():
+            axes.tick_params(labelbottom=True)
+        return Panels(list(every[:count]), list(every[:count:across]), lowest)
+
+    def _divide(self, down: int, across: int, ratios: Sequence[float], *, titles: bool, alike: bool) -> Any:
+        """Panels inside of the one Axes that the user gave, below a line of room for the legend."""
+        assert self.given is not None  # noqa: S101 - for the type checker
+        (whole,) = self.given
+        self._divided = whole
+        whole.set_axis_off()
+        extent = whole.get_window_extent()
+        type_x, type_y = (DESIGN_SIZE * unit() * whole.figure.dpi / 72 / side for side in (extent.width, extent.height))
+        gap_x, gap_y = (5 * type_x if across > 1 else 0.0), (4.2 if titles else 0.8) * type_y
+        wide = (1 - gap_x * (across - 1)) / across
+        room = max(1 - (3.5 if titles else 2) * type_y - gap_y * (down - 1), 0.2)
+        high = room * np.array(ratios) / sum(ratios)
+        every = []
+        for row in range(down):
+            bottom = high[row + 1 :].sum() + gap_y * (down - 1 - row)
+            every += [whole.inset_axes((x * (wide + gap_x), bottom, wide, high[row])) for x in range(across)]
+        for axes in every[1:]:
+            axes.sharex(every[0])
+            if alike:
+                axes.sharey(every[0])
+        if not titles:
+            for axes in every[:-across]:
+                axes.tick_params(labelbottom=False)
+        return np.array(every)
+
+    def label(self, panels: Panels, x: str, y: str) -> None:
+        """Name both axes of panels that are alike."""
+        if self.own:
+            self.figure.supxlabel(x, fontsize=type_size(DESIGN_SIZE))
+            self.figure.supylabel(y, fontsize=type_size(DESIGN_SIZE))
+            return
+        if self._divided is not None:  # each panel is too narrow for it
+            below: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "top"}
+            self._divided.annotate(x, (0.5, 0), (0, -14 * unit()), ha="center", **below)
+            x = ""
+        for axes in panels.lowest:
+            axes.set_xlabel(x)
+        for axes in panels.left:
+            axes.set_ylabel(y)
+
+    def legend(self, axes: Axes, *, inside: bool = True, **how: Any) -> None:
+        """Explain what one panel shows, as all others do: above a figure of its own, in or above the user's axes."""
+        if "handles" not in how:
+            handles, labels = axes.get_legend_handles_labels()
+            how = {"handles": handles, "labels": labels} | how
+        if self.own:
+            self.figure.legend(**{"loc": "outside upper center"} | how)
+            return
+        how.pop("loc", None)
+        if len(how["handles"]) > FEW:
+            (self._divided or axes).legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), **how | {"ncols": 1})
+        elif self._divided is not None:
+            self._divided.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), **how)
+        elif inside:
+            axes.legend(**how | {"ncols": 1})
+        else:
+            axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), **how)
+
+    def result(self, panels: Sequence[Axes]) -> Any:
+        """The user's axes; of a figure of its own the Axes, or with several panels the Figure."""
+        if self.given is not None:
+            return self.given[0] if len(self.given) == 1 else self.given
+        return panels[0] if len(panels) == 1 else self.figure
+
+
+@contextmanager
+def canvas_in(ax: Any, chosen: Style, width: str | float | None, default: str) -> Iterator[Canvas]:
+    """A canvas to draw on in the given style."""
+    with style(chosen):
+        yield Canvas(ax, width, default, chosen)
 
 
 def rows_of(count: int, across: int) -> int:
-    """How many rows so many panels take."""
+    """Number of rows for so many panels."""
     return -(-count // across)
 
 
@@ -190,11 +367,6 @@ def refuse_no_system(systems: Sequence[object]) -> None:
     """Refuse to draw nothing."""
     if not systems:
         raise UsageError("a figure needs at least one system")
-
-
-def legend_above(figure: Figure, axes: Axes, columns: int, **how: Any) -> None:
-    """Explain above a figure what one of its panels shows, as all others do."""
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=columns, **how)
 
 
 def light_grid(axes: Axes) -> None:
@@ -211,9 +383,13 @@ def to_bytes(figure: Figure, kind: str) -> bytes:
     return buffer.getvalue()
 
 
-def save(figure: Figure, path: str | Path, force: bool = False) -> None:
-    """Write a figure to a .png, .svg or .pdf file, whole or not at all."""
+def save(drawn: Axes | Figure, path: str | Path, force: bool = False) -> None:
+    """Write what was drawn to a .png, .svg or .pdf file, whole or not at all, and close the figure."""
+    from matplotlib import pyplot as plt
+
     from spoofspan.formats.writing import write_atomically
 
     target = Path(path)
+    figure = drawn.figure
     write_atomically(target, [to_bytes(figure, must_be_drawable(target))], force)
+    plt.close(figure)

@@ -1,6 +1,7 @@
 """Figures of systems: curves, scores by class, EER over resolution, error near boundaries, calibration.
 
-Each takes the data of :mod:`.figure_data`, of one system or several, and returns a matplotlib Figure.
+Each takes the data of :mod:`.figure_data`, of one system or several, draws it on a :class:`.style.Canvas`, and returns
+Axes, or a Figure of several panels. :mod:`.plots` calls them.
 """
 
 from __future__ import annotations
@@ -23,66 +24,60 @@ from spoofspan.report.figures.figure_data import (
 )
 from spoofspan.report.figures.line_simplification import deviates, rates_of
 from spoofspan.report.figures.style import (
-    BLACK,
-    BLUE,
+    FEW,
     GREY,
-    VERMILION,
+    Canvas,
     Panels,
-    in_mm,
-    is_wide,
-    legend_above,
+    class_colours,
+    ink,
     light_grid,
-    new_figure,
-    panels,
+    paper,
     refuse_no_system,
     rows_of,
-    styled,
     system_looks,
+    type_size,
 )
 from spoofspan.report.resolutions import spaced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 DET_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99)
 # Beyond these, calibrated ratios rest on little: the map is steep there, and says less the further out it goes.
 FURTHEST_RATIO = 12.0
 MOST_OF_A_DET = 0.001  # rates under this are rarely worth paper
-FEW = 6  # systems whose legend stands above a figure
 NARROWEST, TALLEST = 32.0, 225.0  # mm: of a panel, and of a figure on a page
 
 
-def _panels(systems: Sequence[object], width: str | float, height: float) -> Panels:
+def _panels(systems: Sequence[object], canvas: Canvas, height: float) -> Panels:
     """A panel for each system, as few across as fit on a page."""
     refuse_no_system(systems)
     count = len(systems)
-    most = max(int(in_mm(width) // NARROWEST), 1)
+    most = max(int(canvas.width // NARROWEST), 1)
     across = next((n for n in range(1, most) if rows_of(count, n) * _height(n, height) <= TALLEST), most)
-    grid = panels(count, width, across, 8 + _height(across, height) * rows_of(count, across))
+    grid = canvas.grid(count, across, 8 + _height(across, height) * rows_of(count, across))
     if across > 1:
         for axes in grid.used:
-            axes.tick_params(labelsize=5.5)
+            axes.tick_params(labelsize=type_size(5.5))
             axes.locator_params(axis="x", nbins=4)
     return grid
 
 
-def _panels_alike(systems: Sequence[Any], width: str | float, x_label: str, y_label: str) -> Panels:
+def _panels_alike(systems: Sequence[Any], canvas: Canvas, x_label: str, y_label: str) -> Panels:
     """Panels with the same axes, each with the name of its system.
 
     Lines of several systems would hide each other where all are near the diagonal.
     """
     refuse_no_system(systems)
     count = len(systems)
-    across = min(count, (3 if count <= 12 else 5) if is_wide(width) else 2)
+    across = min(count, (3 if count <= 12 else 5) if canvas.wide else 2)
     down = rows_of(count, across)
-    height = 75 if count == 1 else 12 + (min(46, 228 / down) if is_wide(width) else 46) * down
-    grid = panels(count, width, across, height, alike=True)
+    height = 75 if count == 1 else 12 + (min(46, 228 / down) if canvas.wide else 46) * down
+    grid = canvas.grid(count, across, height, alike=True)
     for axes, data in zip(grid.used, systems, strict=True):
         axes.set_title(data.name, loc="left")
         light_grid(axes)
-    grid.figure.supxlabel(x_label, fontsize=7)
-    grid.figure.supylabel(y_label, fontsize=7)
+    canvas.label(grid, x_label, y_label)
     return grid
 
 
@@ -91,16 +86,15 @@ def _height(across: int, alone: float) -> float:
     return alone if across == 1 else max(alone * 0.8 - 5 * (across - 2), 26)
 
 
-@styled
-def draw_det(systems: Sequence[DetData], *, width: str | float = "column") -> Figure:
+def draw_det(systems: Sequence[DetData], canvas: Canvas) -> Any:
     """DET curves on normal-deviate axes: the dot is the EER, the bar along the diagonal its interval.
 
     Parameters
     ----------
     systems : sequence of DetData
         What :func:`.figure_data.det_data` returned for each system.
-    width : str or float
-        ``"column"`` (80 mm), ``"page"`` (170 mm), or a number of mm.
+    canvas : Canvas
+        Where it is drawn.
 
     Returns
     -------
@@ -108,47 +102,45 @@ def draw_det(systems: Sequence[DetData], *, width: str | float = "column") -> Fi
         To be changed further, or written with :func:`.style.save`.
 
     """
-    figure, axes = _curves(systems, width, lambda fpr, fnr: (fpr, fnr), intervals=True)
+    axes = _curves(systems, canvas, lambda fpr, fnr: (fpr, fnr), intervals=True)
     low, high = _det_limits(systems)
     for name, label in (("x", "FPR (%): bona fide called spoof"), ("y", "FNR (%): spoof called bona fide")):
         _deviate_axis(axes, name, low, high)
         axes.set(**{f"{name}label": label})
     axes.plot([low, high], [low, high], color=GREY, linewidth=0.5, zorder=0)
     axes.set_aspect("equal")
-    return figure
+    return canvas.result([axes])
 
 
-@styled
-def draw_roc(systems: Sequence[DetData], *, width: str | float = "column") -> Figure:
+def draw_roc(systems: Sequence[DetData], canvas: Canvas) -> Any:
     """ROC curves: how much spoof is found over how much bona fide is called spoof; the dot is the EER.
 
     Parameters
     ----------
     systems : sequence of DetData
         What :func:`.figure_data.det_data` returned for each system.
-    width : str or float
-        As of :func:`draw_det`.
+    canvas : Canvas
+        Where it is drawn.
 
     """
-    figure, axes = _curves(systems, width, lambda fpr, fnr: (100 * fpr, 100 * (1 - fnr)))
+    axes = _curves(systems, canvas, lambda fpr, fnr: (100 * fpr, 100 * (1 - fnr)))
     axes.plot([0, 100], [100, 0], color=GREY, linewidth=0.5, zorder=0)  # where both errors are equal
     axes.plot([0, 100], [0, 100], color=GREY, linewidth=0.5, linestyle=":", zorder=0)  # by chance
     axes.set(xlabel="FPR (%): bona fide called spoof", ylabel="recall (%): spoof called spoof")
     axes.set(xlim=(0, 100), ylim=(0, 100), aspect="equal")
-    return figure
+    return canvas.result([axes])
 
 
 def _curves(
     systems: Sequence[DetData],
-    width: str | float,
+    canvas: Canvas,
     place: Callable[[Any, Any], tuple[Any, Any]],
     *,
     intervals: bool = False,
-) -> tuple[Figure, Axes]:
+) -> Axes:
     """A line for each system and a dot at its EER, where ``place`` puts FPR and FNR."""
     refuse_no_system(systems)
-    figure = new_figure(width, _square(systems, width))
-    axes = figure.subplots()
+    axes = canvas.one(_square(systems, canvas))
     for data, look in zip(systems, system_looks(), strict=False):
         axes.plot(*place(data.false_positive_rates, data.false_negative_rates), label=_det_name(data), **look)
         x, y = place(data.eer, data.eer)
@@ -156,33 +148,34 @@ def _curves(
         if intervals and data.low is not None and data.high is not None:
             axes.plot([data.low, data.high], [data.low, data.high], color=look["color"], linewidth=4, alpha=0.35)
     light_grid(axes)
-    _name_systems(figure, systems, width)
-    return figure, axes
+    _name_systems(canvas, axes, systems)
+    return axes
 
 
 def _dot(systems: Sequence[object]) -> dict[str, Any]:
     """The mark of an EER; many of them are small, so that they leave something of the curves."""
-    return {"markeredgecolor": "white"} if len(systems) <= FEW else {"markersize": 2, "markeredgewidth": 0}
+    return {"markeredgecolor": paper()} if len(systems) <= FEW else {"markersize": 2, "markeredgewidth": 0}
 
 
-def _square(systems: Sequence[object], width: str | float) -> float:
+def _square(systems: Sequence[object], canvas: Canvas) -> float:
     """The height of a square figure with its legend, in mm."""
     if len(systems) <= FEW:
-        return 110 if is_wide(width) else 80
-    return 100 if is_wide(width) else 70 + 2.6 * rows_of(len(systems), 2)
+        return 110 if canvas.wide else 80
+    return 100 if canvas.wide else 70 + 2.6 * rows_of(len(systems), 2)
 
 
-def _name_systems(figure: Figure, systems: Sequence[object], width: str | float, **named: Any) -> None:
+def _name_systems(canvas: Canvas, axes: Axes, systems: Sequence[object], **named: Any) -> None:
     """A legend above the figure; of many systems beside it, or on a narrow figure below it."""
     count = len(systems)
     if count <= FEW:
-        figure.legend(loc="outside upper center", ncols=2 if count > 2 and is_wide(width) else 1, **named)
+        canvas.legend(axes, ncols=2 if count > 2 and canvas.wide else 1, **named)
         return
-    small: dict[str, Any] = {"fontsize": 5.5 if count <= 30 else 4.8, "labelspacing": 0.3, "columnspacing": 1.0} | named
-    if is_wide(width):
-        figure.legend(loc="outside right upper", ncols=rows_of(count, 36), handlelength=3, **small)
+    size = type_size(5.5 if count <= 30 else 4.8)
+    small: dict[str, Any] = {"fontsize": size, "labelspacing": 0.3, "columnspacing": 1.0} | named
+    if canvas.wide:
+        canvas.legend(axes, loc="outside right upper", ncols=rows_of(count, 36), handlelength=3, **small)
     else:
-        figure.legend(loc="outside lower center", ncols=2, handlelength=2.4, **small)
+        canvas.legend(axes, loc="outside lower center", ncols=2, handlelength=2.4, **small)
 
 
 def _det_name(data: DetData) -> str:
@@ -212,71 +205,67 @@ def _deviate_axis(axes: Axes, name: str, low: float, high: float) -> None:
     getattr(axes, f"set_{name}lim")(low, high)
 
 
-@styled
-def draw_threshold(systems: Sequence[ThresholdData], *, width: str | float = "column") -> Figure:
+def draw_threshold(systems: Sequence[ThresholdData], canvas: Canvas) -> Any:
     """FPR and FNR over the threshold, a panel for each system: scores of two systems have no common scale.
 
     Parameters
     ----------
     systems : sequence of ThresholdData
         What :func:`.figure_data.threshold_data` returned for each system.
-    width : str or float
-        As of :func:`draw_det`.
+    canvas : Canvas
+        Where it is drawn.
 
     """
-    grid = _panels(systems, width, 55)
+    grid = _panels(systems, canvas, 55)
     for axes, data in zip(grid.used, systems, strict=True):
         low, high = data.span
         room = 0.04 * (high - low)
+        first, second = class_colours()
         for line, colour, dashes, name in (
-            (data.false_positive, BLUE, "-", "FPR"),
-            (data.false_negative, VERMILION, "--", "FNR"),
+            (data.false_positive, first, "-", "FPR"),
+            (data.false_negative, second, "--", "FNR"),
         ):
             axes.plot(line.x, 100 * line.y, color=colour, linestyle=dashes, label=name)
             for end, edge in ((0, low - room), (-1, high + room)):  # constant outside
                 axes.plot([line.x[end], edge], [100 * line.y[end]] * 2, color=colour, linestyle=dashes)
         if np.isfinite(data.threshold):
             axes.axvline(data.threshold, color=GREY, linewidth=0.6, zorder=0)
-            axes.plot([data.threshold], [100 * data.eer], "o", color=BLACK, label="EER", zorder=4)
+            axes.plot([data.threshold], [100 * data.eer], "o", color=ink(), label="EER", zorder=4)
         axes.set(xlim=(low - room, high + room), ylim=(-2, 102))
-        _panel_title(axes, data.name, data.eer)
+        value = f"EER {100 * data.eer:.2f} %"
+        size = {"fontsize": type_size(5)} if len(grid.lowest) > 3 else {}
+        axes.set_title(f"{data.name}: {value}" if data.name else value, loc="left", **size)
         light_grid(axes)
     for axes in grid.left:
         axes.set_ylabel("error rate (%)")
     for axes in grid.lowest:
         axes.set_xlabel("threshold")
-    legend_above(grid.figure, grid.used[0], 3)
-    return grid.figure
+    canvas.legend(grid.used[0], ncols=3)
+    return canvas.result(grid.used)
 
 
-def _panel_title(axes: Axes, name: str, eer: float) -> None:
-    """The name of a system and its EER."""
-    value = f"EER {100 * eer:.2f} %"
-    axes.set_title(f"{name}: {value}" if name else value, loc="left")
-
-
-@styled
-def draw_scores(systems: Sequence[ScoreData], *, width: str | float = "column") -> Figure:
+def draw_scores(systems: Sequence[ScoreData], canvas: Canvas) -> Any:
     """Scores of both classes, a panel for each system; shares of a class's time in equal bins.
 
     Parameters
     ----------
     systems : sequence of ScoreData
         What :func:`.figure_data.score_data` returned for each system.
-    width : str or float
-        As of :func:`draw_det`.
+    canvas : Canvas
+        Where it is drawn.
 
     """
-    grid = _panels(systems, width, 52)
+    grid = _panels(systems, canvas, 52)
     for axes, data in zip(grid.used, systems, strict=True):
+        first, second = class_colours()
         for shares, colour, line, name in (
-            (data.bona_fide, BLUE, "-", "bona fide"),
-            (data.spoof, VERMILION, "--", "spoof"),
+            (data.bona_fide, first, "-", "bona fide"),
+            (data.spoof, second, "--", "spoof"),
         ):
             axes.stairs(100 * shares, data.edges, fill=True, color=colour, alpha=0.25)
             axes.stairs(100 * shares, data.edges, color=colour, linewidth=1.2, linestyle=line, label=name)
         if np.isfinite(data.threshold):
-            axes.axvline(data.threshold, color=BLACK, linewidth=0.8, linestyle=":", label="EER threshold")
+            axes.axvline(data.threshold, color=ink(), linewidth=0.8, linestyle=":", label="EER threshold")
         axes.set(xlim=(data.edges[0], data.edges[-1]), ylim=(0, None))
         axes.set_title(data.name, loc="left")
     higher = {"bona fide" if data.higher == "bonafide" else "spoof" for data in systems}
@@ -285,39 +274,42 @@ def draw_scores(systems: Sequence[ScoreData], *, width: str | float = "column") 
         axes.set_xlabel(f"score{meant}" if len(grid.lowest) < 3 else "score")
     for axes in grid.left:
         axes.set_ylabel(f"% of the class's {systems[0].unit}" if len(grid.left) < 3 else "% of class")
-    legend_above(grid.figure, grid.used[0], 3, handlelength=1.8, columnspacing=1.2)
-    return grid.figure
+    canvas.legend(grid.used[0], ncols=3, handlelength=1.8, columnspacing=1.2)
+    return canvas.result(grid.used)
 
 
-@styled
-def draw_resolution(rows: Sequence[ResolutionData], *, width: str | float = "page") -> Figure:
+def draw_resolution(rows: Sequence[ResolutionData], canvas: Canvas) -> Any:
     """Point EER over resolution against the range EER and the floor, a panel for each system.
 
     Parameters
     ----------
     rows : sequence of ResolutionData
         What :func:`.figure_data.resolution_data` returned.
-    width : str or float
-        As of :func:`draw_det`.
+    canvas : Canvas
+        Where it is drawn.
 
     """
     refuse_no_system(rows)
-    across = min(len(rows), 3 if is_wide(width) else 2)
-    grid = panels(len(rows), width, across, 12 + 36 * rows_of(len(rows), across), alike=True)
+    across = min(len(rows), (3 if len(rows) <= 18 else 5) if canvas.wide else 2)
+    down = rows_of(len(rows), across)
+    grid = canvas.grid(len(rows), across, 12 + min(36, (TALLEST - 12) / down if canvas.wide else 36) * down, alike=True)
+    colour = class_colours()[0]
     for axes, data in zip(grid.used, rows, strict=True):
         in_ms = 1000 * data.resolutions
-        axes.axhline(100 * data.range_eer, color=BLACK, linewidth=1.0, linestyle="--", label="range EER")
+        axes.axhline(100 * data.range_eer, color=ink(), linewidth=1.0, linestyle="--", label="range EER")
         if data.floor is not None:
             axes.axhline(100 * data.floor, color="#777777", linewidth=1.0, linestyle=":", label="floor of the hop")
         coarser = data.resolutions > (data.hop or np.inf) * (1 + 1e-9)
-        axes.plot(in_ms, 100 * data.point_eers, color=BLUE, label="point EER")
-        axes.plot(in_ms[~coarser], 100 * data.point_eers[~coarser], "o", color=BLUE)
-        axes.plot(in_ms[coarser], 100 * data.point_eers[coarser], "o", color=BLUE, markerfacecolor="white")
+        axes.plot(in_ms, 100 * data.point_eers, color=colour, label="point EER")
+        axes.plot(in_ms[~coarser], 100 * data.point_eers[~coarser], "o", color=colour)
+        axes.plot(in_ms[coarser], 100 * data.point_eers[coarser], "o", color=colour, markerfacecolor=paper())
         if data.hop is not None:
             hop, easier = 1000 * data.hop, "coarser than the hop: easier"
-            axes.axvspan(hop, 2 * max(in_ms[-1], hop), color="#EBEBEB", zorder=0, linewidth=0, label=easier)
+            axes.axvspan(hop, 2 * max(in_ms[-1], hop), color=GREY, alpha=0.2, zorder=0, linewidth=0, label=easier)
         axes.set_xscale("log", base=2)
-        every = 1 if is_wide(width) or in_ms.size < 6 else 2  # labels that would touch each other are left out
+        every = (
+            1 if (canvas.wide and across <= 3) or in_ms.size < 6 else 2
+        )  # labels that would touch each other are left out
         axes.set_xticks(in_ms, [f"{one:g}" if i % every == 0 else "" for i, one in enumerate(in_ms)])
         axes.minorticks_off()
         axes.set_xlim(in_ms[0] / 1.25, in_ms[-1] * 1.25)
@@ -330,27 +322,27 @@ def draw_resolution(rows: Sequence[ResolutionData], *, width: str | float = "pag
     for axes in grid.left:
         axes.set_ylabel("EER (%)")
     for axes in grid.lowest:
-        axes.set_xlabel("resolution of the points (ms)" if is_wide(width) else "resolution (ms)")
-    legend_above(grid.figure, grid.used[0], 4 if is_wide(width) else 2)
-    return grid.figure
+        axes.set_xlabel("resolution of the points (ms)" if canvas.wide and across <= 3 else "resolution (ms)")
+    canvas.legend(grid.used[0], ncols=4 if canvas.wide else 2)
+    return canvas.result(grid.used)
 
 
-@styled
-def draw_boundary(systems: Sequence[BoundaryData], *, width: str | float = "page") -> Figure:
+def draw_boundary(systems: Sequence[BoundaryData], canvas: Canvas) -> Any:
     """How much of the error lies near a true boundary, and the range EER of the rest.
 
     Parameters
     ----------
     systems : sequence of BoundaryData
         What :func:`.figure_data.boundary_data` returned for each system.
-    width : str or float
-        As of :func:`draw_det`.
+    canvas : Canvas
+        Where it is drawn.
 
     """
     refuse_no_system(systems)
-    beside, several = is_wide(width), len(systems) > 2
-    figure = new_figure(width, (85 if several else 58) if beside else 104 + several * 2 * len(systems))
-    shares, rest = figure.subplots(1, 2) if beside else figure.subplots(2, 1, sharex=True)
+    beside, several = canvas.wide, len(systems) > 2
+    height = (85 if several else 58) if beside else 104 + several * 2 * len(systems)
+    grid = canvas.grid(2, 2 if beside else 1, height, share=not beside)
+    shares, rest = grid.used
     for data, look in zip(systems, system_looks(), strict=False):
         name = data.name or "the system"
         at = np.concatenate(([0], 1000 * data.distances))
@@ -366,10 +358,10 @@ def draw_boundary(systems: Sequence[BoundaryData], *, width: str | float = "page
     if beside:
         shares.set_xlabel("distance from a true boundary (ms)")
     if several:  # inside, a legend would hide the curves
-        _name_systems(figure, systems, width, handles=shares.get_lines())
+        _name_systems(canvas, shares, systems, handles=shares.get_lines())
     else:
         shares.legend(loc="upper left")
-    return figure
+    return canvas.result(grid.used)
 
 
 # ---------------------------------------------------------------- calibration
@@ -377,8 +369,8 @@ def draw_boundary(systems: Sequence[BoundaryData], *, width: str | float = "page
 
 def _say(axes: Axes, text: str) -> None:
     """A few words in the upper left corner, which rising curves leave free."""
-    white = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.8}
-    axes.text(0.04, 0.96, text, transform=axes.transAxes, ha="left", va="top", fontsize=6, bbox=white)
+    behind = {"facecolor": paper(), "alpha": 0.8, "edgecolor": "none", "pad": 0.8}
+    axes.text(0.04, 0.96, text, transform=axes.transAxes, ha="left", va="top", fontsize=type_size(6), bbox=behind)
 
 
 def _common_span(spans: Sequence[tuple[float, float]]) -> tuple[float, float]:
@@ -388,20 +380,19 @@ def _common_span(spans: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return low - room, high + room
 
 
-@styled
-def draw_reliability(systems: Sequence[ReliabilityData], *, width: str | float = "column") -> Figure:
+def draw_reliability(systems: Sequence[ReliabilityData], canvas: Canvas) -> Any:
     """The observed share of spoof over the stated probability of it; bars show how much lies in each bin.
 
     Parameters
     ----------
     systems : sequence of ReliabilityData
         What :func:`.figure_data.reliability_data` returned for each system.
-    width : str or float
-        As of :func:`draw_det`.
+    canvas : Canvas
+        Where it is drawn.
 
     """
     x_label, y_label = "stated probability of spoof (%)", "share of spoof (%)"
-    grid = _panels_alike(systems, width, x_label, y_label)
+    grid = _panels_alike(systems, canvas, x_label, y_label)
     for axes, data in zip(grid.used, systems, strict=True):
         bins = data.table.bins
         lefts, widths, weights = (
@@ -409,18 +400,18 @@ def draw_reliability(systems: Sequence[ReliabilityData], *, width: str | float =
             for column in zip(*((one.low, one.high - one.low, one.weight) for one in bins), strict=True)
         )
         of_all = f"% of {data.unit} in the bin"
-        axes.bar(lefts, weights, widths, align="edge", color="#DDDDDD", edgecolor="white", linewidth=0.4, label=of_all)
+        look = {"color": GREY, "alpha": 0.35, "edgecolor": paper(), "linewidth": 0.4}
+        axes.bar(lefts, weights, widths, align="edge", label=of_all, **look)
         axes.plot([0, 100], [0, 100], color=GREY, linewidth=0.6)
         stated, found = [100 * one.predicted for one in bins], [100 * one.observed for one in bins]
-        axes.plot(stated, found, "o-", color=BLUE, label="system")
+        axes.plot(stated, found, "o-", color=class_colours()[0], label="system")
         _say(axes, f"ECE {100 * data.error:.1f} %")
         axes.set(xlim=(-2, 102), ylim=(-2, 102))
-    legend_above(grid.figure, grid.used[0], 2)
-    return grid.figure
+    canvas.legend(grid.used[0], ncols=2)
+    return canvas.result(grid.used)
 
 
-@styled
-def draw_pav(systems: Sequence[PavData], *, width: str | float = "column") -> Figure:
+def draw_pav(systems: Sequence[PavData], canvas: Canvas) -> Any:
     """Calibrated over stated log-likelihood ratios: calibrated scores are on the diagonal.
 
     Triangles at the edge are groups of one class only, whose calibrated ratio is infinite.
@@ -429,52 +420,53 @@ def draw_pav(systems: Sequence[PavData], *, width: str | float = "column") -> Fi
     ----------
     systems : sequence of PavData
         What :func:`.figure_data.pav_data` returned for each system.
-    width : str or float
-        As of :func:`draw_det`.
+    canvas : Canvas
+        Where it is drawn.
 
     """
-    grid = _panels_alike(systems, width, "stated log-likelihood ratio (natural)", "calibrated ratio (PAV)")
+    grid = _panels_alike(systems, canvas, "stated log-likelihood ratio (natural)", "calibrated ratio (PAV)")
     low, high = _common_span([data.span for data in systems])
     finite = [one for data in systems for one in data.calibrated[np.isfinite(data.calibrated)]] or [0.0]
     bottom, top = _common_span([(max(min(*finite, -1.0), -FURTHEST_RATIO), min(max(*finite, 1.0), FURTHEST_RATIO))])
+    colour = class_colours()[0]
     for axes, data in zip(grid.used, systems, strict=True):
         axes.plot([-99, 99], [-99, 99], color=GREY, linewidth=0.6)
         for zero in (axes.axhline, axes.axvline):
             zero(0, color=GREY, linewidth=0.4, linestyle=":")
         x, y = np.stack((data.starts, data.ends), axis=1).reshape(-1), np.repeat(data.calibrated, 2)
         within = np.isfinite(x)
-        axes.plot(x[within], np.clip(y[within], bottom - 1, top + 1), color=BLUE)
+        axes.plot(x[within], np.clip(y[within], bottom - 1, top + 1), color=colour)
         for mark, edge, beyond in (("v", bottom, np.isneginf(y)), ("^", top, np.isposinf(y))):
             inside = within & beyond & (x >= low) & (x <= high)
             if inside.any():
-                axes.plot([float(x[inside].mean())], [edge], mark, color=BLUE, clip_on=False)
+                axes.plot([float(x[inside].mean())], [edge], mark, color=colour, clip_on=False)
         axes.set(xlim=(low, high), ylim=(bottom, top))
         cost = "infinite" if np.isinf(data.cllr) else plain_text(data.cllr, 3)
         loss = "" if np.isinf(data.cllr) else f"\nloss {plain_text(data.loss, 3)}"
         _say(axes, f"Cllr {cost}\nminCllr {data.min_cllr:.3f}{loss}")
-    return grid.figure
+    return canvas.result(grid.used)
 
 
-@styled
-def draw_tippett(systems: Sequence[TippettData], *, width: str | float = "column") -> Figure:
+def draw_tippett(systems: Sequence[TippettData], canvas: Canvas) -> Any:
     """How much of each class has at least a log-likelihood ratio; what lies beyond 0 on the wrong side misleads.
 
     Parameters
     ----------
     systems : sequence of TippettData
         What :func:`.figure_data.tippett_data` returned for each system.
-    width : str or float
-        As of :func:`draw_det`.
+    canvas : Canvas
+        Where it is drawn.
 
     """
     x_label, y_label = "log-likelihood ratio of bona fide to spoof (natural)", "% of the class with at least this ratio"
-    grid = _panels_alike(systems, width, x_label, y_label)
+    grid = _panels_alike(systems, canvas, x_label, y_label)
     low, high = _common_span([data.span for data in systems])
     for axes, data in zip(grid.used, systems, strict=True):
         axes.axvline(0, color=GREY, linewidth=0.6)
+        first, second = class_colours()
         for line, colour, dashes, name in (
-            (data.bona_fide, BLUE, "-", "bona fide"),
-            (data.spoof, VERMILION, "--", "spoof"),
+            (data.bona_fide, first, "-", "bona fide"),
+            (data.spoof, second, "--", "spoof"),
         ):
             # flat outside of the ends, where only certain scores lie
             x = np.concatenate(([min(low, 0)], line.x, [max(high, 0)]))
@@ -484,8 +476,10 @@ def draw_tippett(systems: Sequence[TippettData], *, width: str | float = "column
         bona_fide, spoof = 100 * data.misleading_bona_fide, 100 * data.misleading_spoof
         misleading = f"misleading bona fide: {bona_fide:.1f} %\nmisleading spoof: {spoof:.1f} %"
         axes.set_title(
-            "\n".join(filter(None, (data.name, misleading))), loc="left", fontsize=6 if len(systems) <= 12 else 4.8
+            "\n".join(filter(None, (data.name, misleading))),
+            loc="left",
+            fontsize=type_size(6 if len(systems) <= 12 else 4.8),
         )
         axes.set(xlim=(low, high), ylim=(-2, 102))
-    legend_above(grid.figure, grid.used[0], 2)
-    return grid.figure
+    canvas.legend(grid.used[0], ncols=2)
+    return canvas.result(grid.used)

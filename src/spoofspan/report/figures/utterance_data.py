@@ -83,7 +83,7 @@ class TimelineData:
         return tuple(one for one in self.outcomes if one.label in ("false_positive", "false_negative"))
 
     def seconds(self, outcome: Outcome) -> float:
-        """How long an outcome lasts in all."""
+        """Total duration of an outcome."""
         return sum(one.end - one.start for one in self.outcomes if one.label == outcome)
 
 
@@ -102,7 +102,7 @@ class PointsData:
     higher: Higher
 
     def count(self, outcome: Outcome) -> int:
-        """How many points have an outcome."""
+        """Number of points that have an outcome."""
         return self.outcomes.count(outcome)
 
 
@@ -381,7 +381,7 @@ def _near(utterance: str, known: Sequence[str]) -> str:
 
 
 def _score_ranges(runs: ScoreRuns) -> tuple[Int64, Int64, Float64]:
-    """Where the runs of the only utterance start and end, and their scores as given."""
+    """Start and end of the runs of the only utterance, and their scores as given."""
     block = runs.block(0, 1)
     rows = np.setdiff1d(np.arange(block.values.size), block.rows_without_time())
     utterance = np.zeros(rows.size, np.int64)
@@ -390,7 +390,7 @@ def _score_ranges(runs: ScoreRuns) -> tuple[Int64, Int64, Float64]:
 
 
 def _called(values: Float64, threshold: float, higher: Higher) -> Flags:
-    """Which scores are called spoof."""
+    """Scores that are called spoof."""
     called: Flags = values < threshold if higher == "bonafide" else values > threshold
     return called
 

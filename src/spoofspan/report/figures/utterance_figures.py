@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.report.figures.style import BLACK, in_mm, is_wide, new_figure, styled
+from spoofspan.report.figures.style import BLACK, NAMES_NEED, Canvas, ink, type_size
 from spoofspan.report.figures.utterance_data import (
     DrawnStretch,
     MeasurementData,
@@ -24,7 +24,6 @@ from spoofspan.report.resolutions import spaced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 SPOOF_FACE, NOTHING_FACE, RIGHT_FACE = "#E08A4F", "#EEEEEE", "#DCEFE6"
 # label -> face, hatch, name in the legend
@@ -49,8 +48,9 @@ Looks = dict[str, tuple[str, str, str]]
 LEVEL = 2.5  # from one level of a resampling figure to the next; a row is one
 FRAME_NEEDS = 1.0  # mm of a box, for a frame around it
 NUMBERS_NEED = 3.6  # mm of a point, for its score to be written into it
-BEHIND = {"boxstyle": "square,pad=0.08", "facecolor": "white", "alpha": 0.75, "linewidth": 0}
-NUMBER: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 5.5, "linespacing": 0.9, "bbox": BEHIND}
+BEHIND = {"boxstyle": "square,pad=0.08", "facecolor": "white", "linewidth": 0}
+SIGNS = {"spoof": "+", "bonafide": "−", "none": ""}
+NUMBER: dict[str, Any] = {"ha": "center", "va": "center", "color": BLACK, "linespacing": 0.9, "bbox": BEHIND}
 
 
 def _bars(
@@ -91,7 +91,7 @@ def _look(look: tuple[str, str, str]) -> dict[str, Any]:
     return {"facecolor": face, "hatch": hatch, "edgecolor": edge, "linewidth": 0.4}
 
 
-def _legend(figure: Figure, width: str | float, *shown: tuple[Looks, Iterable[str]]) -> None:
+def _legend(canvas: Canvas, axes: Axes, *shown: tuple[Looks, Iterable[str]]) -> None:
     """Explain the looks of the labels that are shown."""
     from matplotlib.patches import Patch
 
@@ -99,12 +99,17 @@ def _legend(figure: Figure, width: str | float, *shown: tuple[Looks, Iterable[st
     for looks, labels in shown:
         names = {looks[label][2]: looks[label] for label in labels if label in looks}
         handles += [Patch(label=name, **_look(look)) for name, look in names.items()]
-    figure.legend(handles=handles, loc="outside upper center", ncols=6 if is_wide(width) else 2)
+    canvas.legend(axes, inside=False, handles=handles, ncols=6 if canvas.wide else 2)
 
 
 def _note(axes: Axes, text: str, height: float, shift: tuple[float, float], **how: Any) -> None:
     """Write at the right edge, at a height of the data and some points from there."""
-    how |= {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "ha": "right", "fontsize": 6}
+    how |= {
+        "xycoords": ("axes fraction", "data"),
+        "textcoords": "offset points",
+        "ha": "right",
+        "fontsize": type_size(6),
+    }
     axes.annotate(text, (1, height), shift, **how)
 
 
@@ -122,12 +127,9 @@ def _rows(axes: Axes, rows: Rows, duration: float, mm: float) -> None:
         axes.spines[side].set_visible(False)
 
 
-NAMES_NEED = 22.0  # mm left of a panel
-
-
-def _scale(width: str | float, duration: float, across: int = 1) -> float:
-    """How many mm a second has in a panel."""
-    return (in_mm(width) / across - NAMES_NEED) / duration
+def _scale(canvas: Canvas, duration: float, across: int = 1) -> float:
+    """The mm of a second in a panel."""
+    return float(canvas.width / across - NAMES_NEED) / duration
 
 
 def _known_rows(data: TimelineData) -> Rows:
@@ -141,22 +143,21 @@ def _two_rows(reference: Iterable[DrawnStretch], decision: Iterable[DrawnStretch
     return {"decision": (decision, CLASSES), "reference": (reference, CLASSES)}
 
 
-@styled
-def draw_timeline(data: TimelineData, *, width: str | float = "page") -> Figure:
+def draw_timeline(data: TimelineData, canvas: Canvas) -> Any:
     """One utterance: waveform if given, reference, scores with the threshold, decision, errors.
 
     Parameters
     ----------
     data : TimelineData
         What :func:`.utterance_data.timeline_data` returned.
-    width : str or float
-        As of :func:`.system_figures.draw_det`.
+    canvas : Canvas
+        Where it is drawn.
 
     """
     with_wave = data.waveform is not None
     heights = [*([1.0] if with_wave else []), 1.6, 1.2 if data.reference else 0.5]
-    figure = new_figure(width, (18 if is_wide(width) else 22) + 16 * sum(heights))
-    panels = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
+    height = (18 if canvas.wide else 22) + 16 * sum(heights)
+    panels = canvas.grid(len(heights), 1, height, share=True, ratios=heights, titles=False).used
     if data.waveform is not None:
         wave = panels[0]
         wave.fill_between(data.waveform.times, data.waveform.low, data.waveform.high, color="#555555", linewidth=0)
@@ -164,7 +165,7 @@ def draw_timeline(data: TimelineData, *, width: str | float = "page") -> Figure:
         wave.spines["left"].set_visible(False)
     scores, bars = panels[-2], panels[-1]
     edges = np.append(data.score_starts, data.score_ends[-1:])
-    scores.step(edges, np.append(data.scores, data.scores[-1:]), where="post", color=BLACK, linewidth=0.9)
+    scores.step(edges, np.append(data.scores, data.scores[-1:]), where="post", color=ink(), linewidth=0.9)
     if np.isfinite(data.threshold):
         scores.axhline(data.threshold, color="#777777", linestyle="--", linewidth=0.8)
         _note(scores, "threshold", data.threshold, (-2, 2), color="#555555")
@@ -173,32 +174,31 @@ def draw_timeline(data: TimelineData, *, width: str | float = "page") -> Figure:
             scores.axvspan(one.start, one.end, color=SPOOF_FACE, alpha=0.25, linewidth=0)
     better = "bona fide" if data.higher == "bonafide" else "spoof"
     scores.set_ylabel(f"score\n(higher: {better})")
-    _rows(bars, _known_rows(data), data.duration, _scale(width, data.duration))
+    _rows(bars, _known_rows(data), data.duration, _scale(canvas, data.duration))
     bars.set_xlabel(f"time (s) in {data.utterance}")
     used = [one.label for one in (*data.reference, *data.decision)]
-    _legend(figure, width, (CLASSES, used), (ERRORS, [one.label for one in data.errors]))
-    return figure
+    _legend(canvas, panels[0], (CLASSES, used), (ERRORS, [one.label for one in data.errors]))
+    return canvas.result(panels)
 
 
 # ---------------------------------------------------------------- points against ranges
 
 
-@styled
-def draw_measurement(data: MeasurementData, *, width: str | float = "column") -> Figure:
+def draw_measurement(data: MeasurementData, canvas: Canvas) -> Any:
     """The paper's Fig. 1: the same utterance counted in points, and measured in ranges.
 
     Parameters
     ----------
     data : MeasurementData
         What :func:`.utterance_data.measurement_data` returned.
-    width : str or float
-        As of :func:`.system_figures.draw_det`.
+    canvas : Canvas
+        Where it is drawn.
 
     """
-    figure = new_figure(width, 70)
-    above, below = figure.subplots(2, 1, sharex=True)
+    panels = canvas.grid(2, 1, 70, share=True).used
+    above, below = panels
     points, ranges = data.points, data.ranges
-    mm = _scale(width, ranges.duration)
+    mm = _scale(canvas, ranges.duration)
     counted = [_of_points(points, one) for one in (points.labels, _decisions(points), points.outcomes)]
     for axes, (reference, decision, outcomes), title in (
         (above, counted, f"(a) points of {spaced(points.resolution)}: {_counted(points)}"),
@@ -206,12 +206,13 @@ def draw_measurement(data: MeasurementData, *, width: str | float = "column") ->
     ):
         _rows(axes, {"result": (outcomes, OUTCOMES), **_two_rows(reference, decision)}, ranges.duration, mm)
         axes.set_title(title, loc="left")
+    _write(above, points, 1, mm)
     above.tick_params(axis="x", length=0)
-    below.set_xlabel(f"time (s) in {ranges.utterance}")
+    below.set_xlabel(f"time (s) in {ranges.utterance}; {_inequality(points)}")
     used = [one.label for one in (*ranges.reference, *ranges.decision)] + list(points.labels)
     results = [*points.outcomes, *(one.label for one in ranges.outcomes)]
-    _legend(figure, width, (CLASSES, used), (OUTCOMES, results))
-    return figure
+    _legend(canvas, above, (CLASSES, used), (OUTCOMES, results))
+    return canvas.result(panels)
 
 
 def _of_points(points: PointsData, labels: Sequence[str]) -> list[DrawnStretch]:
@@ -246,45 +247,42 @@ def _lasted(ranges: TimelineData) -> str:
 # ---------------------------------------------------------------- up- and down-sampling
 
 
-@styled
-def draw_resampling(data: ResamplingData, *, width: str | float = "page") -> Figure:
+def draw_resampling(data: ResamplingData, canvas: Canvas) -> Any:
     """The paper's Fig. 2: labels and scores at finer (left) and at coarser (right) resolutions.
 
-    ``+`` is called spoof, ``-`` bona fide; wrong decisions are dark and hatched. Where points are too narrow for signs,
-    scores are a line, and the dashes the threshold.
+    ``+`` is called spoof, ``-`` bona fide; wrong decisions are dark and hatched. Where points are too narrow for their
+    scores, these are a line above the signs, and the dashes the threshold.
 
     Parameters
     ----------
     data : ResamplingData
         What :func:`.utterance_data.resampling_data` returned.
-    width : str or float
-        As of :func:`.system_figures.draw_det`.
+    canvas : Canvas
+        Where it is drawn.
 
     """
     sides = [side for side in ((data.native, *data.finer), (data.native, *data.coarser)) if len(side) > 1]
     sides = sides or [(data.native,)]
     most = max(map(len, sides))
-    beside = is_wide(width)
-    across = len(sides) if beside else 1
-    down = 1 if beside else len(sides)
-    figure = new_figure(width, 12 + down * (10 + 19 * most))
-    panels = figure.subplots(down, across, squeeze=False).ravel()
+    across = len(sides) if canvas.wide else 1
+    panels = canvas.grid(len(sides), across, 12 + len(sides) // across * (10 + 19 * most)).used
     duration = float(data.native.ends[-1])
-    mm = _scale(width, duration, across)
+    mm = _scale(canvas, duration, across)
     for axes, side in zip(panels, sides, strict=True):
         names = []
         for level, points in enumerate(side):
             base = LEVEL * (most - 1 - level)
             _bars(axes, _of_points(points, points.labels), base + 0.95, CLASSES, 0.8, mm=mm)
             _bars(axes, _of_points(points, points.outcomes), base + 0.15, OUTCOMES, 0.8, mm=mm)
-            if mm * points.resolution >= NUMBERS_NEED / 2:
+            if mm * points.resolution >= 2 * NUMBERS_NEED:
                 _write(axes, points, base + 0.15, mm)
             else:
-                _trace(axes, points, base + 0.15, 0.8)
+                _trace(axes, points, base + 0.32, 0.42)
+                _write(axes, points, base - 0.09, mm, scores=False)
             names += [(base + 0.95, f"{spaced(points.resolution)}: label"), (base + 0.15, "score")]
             _note(axes, _counted(points), base + 1.35, (0, 1.5), va="bottom")
         axes.set_yticks([place for place, _ in names], [name for _, name in names])
-        axes.set(xlim=(0, duration), ylim=(-0.45, LEVEL * most - 0.6), xlabel="time (s)")
+        axes.set(xlim=(0, duration), ylim=(-0.45, LEVEL * most - 0.6), xlabel=f"time (s); {_inequality(data.native)}")
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
         finer = len(side) > 1 and side[1].resolution < data.native.resolution
@@ -292,18 +290,30 @@ def draw_resampling(data: ResamplingData, *, width: str | float = "page") -> Fig
         axes.set_title("up-sampling: scores repeated" if finer else f"down-sampling: {kept} score kept", loc="left")
     levels = [data.native, *data.finer, *data.coarser]
     used = [label for points in levels for label in points.labels]
-    _legend(figure, width, (CLASSES, used), (OUTCOMES, [one for points in levels for one in points.outcomes]))
-    return figure
+    results = [one for points in levels for one in points.outcomes]
+    _legend(canvas, panels[0], (CLASSES, used), (OUTCOMES, results))
+    return canvas.result(panels)
 
 
-def _write(axes: Axes, points: PointsData, row: float, mm: float) -> None:
-    """Write decision and score into each point, where there is room."""
-    for start, end, score, called in zip(points.starts, points.ends, points.scores, _decisions(points), strict=True):
-        room = mm * (end - start)
-        sign = {"spoof": "+", "bonafide": "−", "none": ""}[called]
-        text = f"{sign}\n{score:.2g}".replace("-", "−") if room >= 2 * NUMBERS_NEED and np.isfinite(score) else sign
+def _inequality(points: PointsData) -> str:
+    """The decision with a short threshold, for the label of an axis."""
+    sign = "<" if points.higher == "bonafide" else ">"
+    return f"+: spoof, score {sign} {points.threshold:.3g}".replace("-", "−")
+
+
+def _write(axes: Axes, points: PointsData, row: float, mm: float, *, scores: bool = True) -> None:
+    """Write decisions into points, with their scores where there is room; narrow neighbours share a sign."""
+    look = {"fontsize": type_size(5.5), **NUMBER}
+    decided = _of_points(points, _decisions(points))
+    with_scores = scores and mm * points.resolution >= 2 * NUMBERS_NEED
+    if not with_scores and mm * points.resolution < NUMBERS_NEED / 2:
+        decided = merged(decided)
+    for k, one in enumerate(decided):
+        room, text = mm * (one.end - one.start), SIGNS[one.label]
+        if with_scores and room >= 2 * NUMBERS_NEED and np.isfinite(points.scores[k]):
+            text = f"{text}\n{points.scores[k]:.2g}".replace("-", "−")
         if room >= NUMBERS_NEED / 2:
-            axes.text((start + end) / 2, row, text, **NUMBER)
+            axes.text((one.start + one.end) / 2, row, text, **look)
 
 
 def _trace(axes: Axes, points: PointsData, row: float, height: float) -> None:

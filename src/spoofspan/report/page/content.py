@@ -1,9 +1,11 @@
-"""What a page shows, as plain data: measurements, curves, breakdowns, timelines. No markup here."""
+"""Content of a page as plain data: measurements, curves, breakdowns, timelines. No markup here."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from functools import cache, cached_property
 from math import isnan
 from typing import TYPE_CHECKING, Any, cast
@@ -15,11 +17,11 @@ from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.progress import progress
 from spoofspan.base.times import SECOND, exact_sum, milliseconds
 from spoofspan.base.version import __version__
+from spoofspan.data.front_door import check_sides, of_whole_utterances
 from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Rules
 from spoofspan.data.scores import Scores
-from spoofspan.data.sides import check_sides, of_whole_utterances
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.breakdown import Group, MeasuredCorpus
 from spoofspan.evaluation.corpus import PlannedMass, corpus_of
@@ -31,16 +33,16 @@ from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
 from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.curve import thin_curve
-from spoofspan.measures.measure import Measure, parse_measures
-from spoofspan.measures.measure_settings import ScoresAre
+from spoofspan.measures.measure import Measure, ScoresAre, parse_measures
 from spoofspan.report.figures.line_simplification import deviates
 from spoofspan.report.page.packing import packed, packed_short
 from spoofspan.report.page.publishing import without_labels
-from spoofspan.report.page.timelines import MOST_TIMELINES, choose, hours, timelines
+from spoofspan.report.page.timelines import choose, hours, timelines, within_bytes
 from spoofspan.report.published import Beside, OwnRow, published_measures
 from spoofspan.report.results import finite
 from spoofspan.report.table import printable
 from spoofspan.uncertainty import Comparison, Resampling, compare
+from spoofspan.uncertainty.sentences import listed
 
 if TYPE_CHECKING:
     from spoofspan.data.utterance_scores import VerificationScores
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
     from spoofspan.measures.costs import VerificationErrors
 
 MOST_GROUPS = 500  # rows of a breakdown
-MOST_BYTES = 1_500_000  # of the scores of all timelines
 FEW_SYSTEMS = 6  # more have curves of fewer points
 COARSE = 0.03  # between these points, in normal deviates
 MOST_ROWS = 4000  # of a breakdown, of all systems together
@@ -59,12 +60,16 @@ NOTHING = "none"  # the attack of utterances that have none
 
 @dataclass(frozen=True)
 class PageSettings:
-    """What a page shows, and under which rules it is measured.
+    """Content of a page, and the rules it is measured under.
 
     Parameters
     ----------
     title : str, optional
-        Title of the page.
+        Title of the page; None: the systems, and the corpus if it has a name.
+    corpus : str
+        Name of the corpus, or of the file of its references.
+    date : str, optional
+        Date of the page, as 2026-11-18; None: today.
     resolutions : sequence of float
         Of the point EERs, in seconds.
     resampling : Resampling
@@ -90,6 +95,8 @@ class PageSettings:
     """
 
     title: str | None = None
+    corpus: str = ""
+    date: str | None = None
     resolutions: Sequence[float] = PAPER_RESOLUTIONS
     resampling: Resampling = field(default_factory=lambda: Resampling(replicates=1000))
     columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # breakdowns by metadata
@@ -104,7 +111,7 @@ class PageSettings:
 
     @property
     def how(self) -> dict[str, Any]:
-        """How measures are taken, as keyword arguments."""
+        """Settings of measures, as keyword arguments."""
         return {**self.arguments, "scores_are": self.scores_are, "asv_scores": self.asv_scores}
 
 
@@ -118,8 +125,8 @@ def page_content(
     references : References, Protocol or mapping of str to str
         Reference labels; scores of whole utterances may have a protocol, or a label by utterance.
     systems : mapping of str to Scores or UtteranceScores
-        The scores of each system by its name; timelines are chosen by the errors of the first one. Scores of whole
-        utterances have no timelines, and no other sections in time.
+        The scores of each system by its name. The page opens on the best one, whose errors choose the timelines. Scores
+        of whole utterances have no timelines, and no other sections in time.
     settings : PageSettings
         What the page has.
 
@@ -151,46 +158,64 @@ def page_content(
             "(--timelines, --audio) out"
         )
     common = _Common(references, systems, settings, in_time)
-    names = iter(systems)
-    first = _System(next(names), common)
-    measured, rules = [first.content()], {first.name: first.eer.rules}
-    for name in names:  # their overlays are not kept
+    comparison = _comparison(common)
+    ranked = list(systems) if comparison is None else [one.system for one in comparison.ranks]
+    best = _System(ranked[0], common)
+    measured, rules = {best.name: best.content()}, {best.name: best.eer.rules}
+    for name in ranked[1:]:  # their overlays are not kept
         one = _System(name, common)
-        measured.append(one.content())
+        measured[name] = one.content()
         rules[name] = one.eer.rules
-    shown = [] if settings.timelines == 0 or not in_time else _timelines(first, rules)
+    shown = [] if settings.timelines == 0 or not in_time else _timelines(best, rules, ranked)
     content = {
         "spoofspan": __version__,
-        "title": printable(settings.title or f"Spoof {'localization' if in_time else 'detection'} report"),
-        "facts": _facts(common, first.eer),
+        "title": printable(settings.title or _title(ranked, settings.corpus, in_time)),
+        "date": settings.date or today(),
+        "facts": _facts(common, best.eer),
         "in_time": in_time,
-        "systems": measured,
-        "comparison": _comparison(common),
+        "systems": [measured[name] for name in systems],
+        "opens_on": list(systems).index(best.name),
+        "comparison": None if comparison is None else comparison_content(comparison),
         "published": None,
         "labels": True,
         "iou": iou_of(settings.measures),
         "columns": [printable(name) for name in common.columns],
         "timelines": shown,
-        "timelines_of": printable(first.name),
+        "systems_in_timelines": len({name for one in shown for name in one["scores"]}),
+        "timelines_of": printable(best.name),
     }
     if settings.published is not None:
-        content["published"] = _published(measured, settings)
+        content["published"] = _published([measured[name] for name in systems], settings)
     plain: dict[str, Any] = finite(content)
     return without_labels(plain) if settings.timelines == 0 else plain
 
 
-def _timelines(first: _System, rules: Mapping[str, Rules]) -> list[dict[str, Any]]:
-    """Utterances by the errors of the first system, with the scores of all."""
-    systems, settings = first.common.systems, first.common.settings
-    count = settings.timelines
-    if count is None:
-        each = sum(scores.values.nbytes / max(len(scores), 1) for scores in systems.values())
-        count = int(min(max(MOST_BYTES / max(each, 1), 12), MOST_TIMELINES))
+def _title(ranked: Sequence[str], corpus: str, in_time: bool) -> str:
+    """The systems, the best first, and the corpus."""
+    return (
+        f"{listed(ranked)} on {corpus}"
+        if corpus
+        else f"Spoof {'localization' if in_time else 'detection'}: {listed(ranked)}"
+    )
+
+
+def today() -> str:
+    """Today's date, or that of ``SOURCE_DATE_EPOCH``, by which builds are repeated to the byte."""
+    fixed = os.environ.get("SOURCE_DATE_EPOCH")
+    now = datetime.fromtimestamp(int(fixed), timezone.utc) if fixed else datetime.now().astimezone()
+    return now.date().isoformat()
+
+
+def _timelines(best: _System, rules: Mapping[str, Rules], ranked: Sequence[str]) -> list[dict[str, Any]]:
+    """Utterances by the errors of the best system, with the scores of as many systems as the page has room for."""
+    systems, settings = best.common.systems, best.common.settings
+    errors = best.whole.errors
+    shown, count = within_bytes(errors, systems, ranked, settings.timelines)
     with progress("choosing utterances"):
-        choices = choose(first.whole.errors, count)
-        drawn = {printable(name): (systems[name], one) for name, one in rules.items()}
+        choices = choose(errors, count)
+        drawn = {printable(name): (systems[name], rules[name]) for name in systems if name in shown}
         return timelines(
-            first.common.references,
+            best.common.references,
             drawn,
             choices,
             audio=settings.audio,
@@ -205,9 +230,13 @@ class _Common:
     def __init__(self, references: Any, systems: Mapping[str, Any], settings: PageSettings, in_time: bool) -> None:
         self.references, self.systems, self.settings, self.in_time = references, systems, settings, in_time
         self.arguments = dict(settings.arguments)
+        # one recording has no others to be drawn from
+        self.resampling = settings.resampling if len(references) > 1 else None
         self.measures = _same_measures(references, systems, settings)
         attacks = {} if in_time or "attack" in settings.columns else {"attack": _attacks(references)}
         self.columns = {name: column for name, column in attacks.items() if column} | dict(settings.columns)
+        if in_time and references.attacks is not None:  # each range has its own
+            self.columns.pop("attack", None)
         self.most_groups = min(MOST_GROUPS, max(MOST_ROWS // len(systems), 20))
         self.fine = len(systems) <= FEW_SYSTEMS and settings.timelines != 0
         self.floor = cache(lambda hop: best_possible(references, hop, **self.arguments).value)
@@ -224,7 +253,7 @@ class _System:
             if str(measure) == first:
                 raise error
 
-        how: dict[str, Any] = {"resampling": settings.resampling, "on_undefined": leave_out, **settings.how}
+        how: dict[str, Any] = {"resampling": common.resampling, "on_undefined": leave_out, **settings.how}
         self.evaluation = evaluate(references, self.scores, common.measures, **how)
         self.eer = self.evaluation[first]
         self.corpus, self.options = corpus_of(references, self.scores), EvaluationOptions.from_arguments(settings.how)
@@ -336,9 +365,10 @@ def _breakdowns(system: _System) -> list[dict[str, Any]]:
         if not common.in_time:
             return [_utterance_groups(system, name, column) for name, column in common.columns.items()]
         whole = system.whole
-        found = [whole.by_kind()] if common.references.kinds is not None else []
+        attacks = common.references.attacks is not None or "attack" in common.columns
+        found = [whole.break_down("attack", common.columns.__getitem__)] if attacks else []
         found += [whole.by_length(), whole.by_boundary()]
-        found += [whole.by_column(column, name) for name, column in common.columns.items()]
+        found += [whole.by_column(column, name) for name, column in common.columns.items() if name != "attack"]
     return [
         _most_wrong(breakdown.by, breakdown.about, list(map(_time_group, breakdown.groups)), common.most_groups)
         for breakdown in found
@@ -423,7 +453,7 @@ def _measures_by(system: _System) -> list[dict[str, Any]]:
     wanted = [one for one in parse_measures(common.settings.measures) if not one.macro or one.basis == EVENT]
     if not wanted:
         return []
-    attacks = {"kind": _attacks(references)} if common.in_time and references.kinds is not None else {}
+    attacks = {"attack": _attacks(references)} if common.in_time and references.attacks is not None else {}
     found = []
     with progress("measuring groups"):
         for name, column in (attacks | common.columns).items():
@@ -449,13 +479,13 @@ def _attacks(references: Truth) -> dict[str, str]:
     if isinstance(references, Protocol):
         named = [attack or NOTHING for attack in references.attack]
         return dict(zip(references.utterance, named, strict=True)) if any(references.attack) else {}
-    if not isinstance(references, References) or references.kinds is None:
+    if not isinstance(references, References) or references.attacks is None:
         return {}
     found: dict[str, set[str]] = {utterance: set() for utterance in references.utterances}
     rows = utterance_of_rows(references.offsets).tolist()
-    for place, kind in zip(rows, references.kinds.tolist(), strict=True):
-        if kind >= 0:
-            found[references.utterances[place]].add(references.kind_names[kind])
+    for place, attack in zip(rows, references.attacks.tolist(), strict=True):
+        if attack >= 0:
+            found[references.utterances[place]].add(references.attack_names[attack])
     return {utterance: "+".join(sorted(names)) or NOTHING for utterance, names in found.items()}
 
 
@@ -479,7 +509,7 @@ class Section:
     in_time: bool
 
 
-# In the order in which they are measured. Timelines, chosen by the errors of the first system, need time as well; facts
+# In the order in which they are measured. Timelines, chosen by the errors of the best system, need time as well; facts
 # and the comparison of systems do not.
 SECTIONS = (
     Section("measurements", _measurements, in_time=False),
@@ -519,12 +549,12 @@ def iou_of(measures: Sequence[str]) -> float | None:
     return next((float(iou) for iou in stated if isinstance(iou, float | int)), USUAL_IOU) if events else None
 
 
-def _comparison(common: _Common) -> dict[str, Any] | None:
+def _comparison(common: _Common) -> Comparison | None:
     """Ranks of the systems, and a test of every pair."""
-    if len(common.systems) < 2:
+    if len(common.systems) < 2 or common.resampling is None:
         return None
-    how: dict[str, Any] = {**vars(common.settings.resampling), **common.arguments}
-    return comparison_content(compare(common.references, common.systems, common.measures[0], **how))
+    how: dict[str, Any] = {**vars(common.resampling), **common.arguments}
+    return compare(common.references, common.systems, common.measures[0], **how)
 
 
 def comparison_content(comparison: Comparison) -> dict[str, Any]:
@@ -545,6 +575,7 @@ def comparison_content(comparison: Comparison) -> dict[str, Any]:
     ranks = [one.to_dict() | {"system": printable(one.system)} for one in comparison.ranks]
     return {
         "measure": comparison.measure,
+        "verdict": printable(comparison.verdict),
         "test": comparison.test,
         "estimand": comparison.estimand,
         "direction": comparison.direction,

@@ -6,16 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from spoofspan.report.table import printable
 
 Plain = dict[str, Any]
 
 
-def column(name: str, about: str = "", *, number: bool = False) -> Plain:
-    """A column: its heading, what a tooltip says of it (the spelling of a measure), whether it holds numbers."""
-    return {"name": printable(name), "about": printable(about), "number": number}
+def column(name: str, about: str = "", *, number: bool = False, minor: bool = False) -> Plain:
+    """A column: heading, tooltip (the spelling of a measure), whether it holds numbers; phones hide minor ones."""
+    return {"name": printable(name), "about": printable(about), "number": number, "minor": minor}
 
 
 def cell(
@@ -25,6 +25,7 @@ def cell(
     about: str = "",
     share: float | None = None,
     interval: tuple[float, float, float] | None = None,
+    beyond: Literal["low", "high"] | None = None,
     heat: float | None = None,
     place: str | None = None,
 ) -> Plain:
@@ -42,6 +43,8 @@ def cell(
         Draw a bar of this share of the widest one.
     interval : tuple of float, optional
         Draw low end, value and high end as a dot with whiskers; all are shares of the widest one.
+    beyond : str, optional
+        Mark a value beyond the low or the high end of what is drawn.
     heat : float, optional
         Shade the cell; 1 is the strongest.
     place : str, optional
@@ -49,7 +52,8 @@ def cell(
 
     """
     shown: Plain = {"text": printable(text)}
-    for name, given in (("value", value), ("share", share), ("interval", interval), ("heat", heat), ("place", place)):
+    drawn = {"value": value, "share": share, "interval": interval, "beyond": beyond, "heat": heat, "place": place}
+    for name, given in drawn.items():
         if given is not None:
             shown[name] = list(given) if isinstance(given, tuple) else given
     if about:

@@ -23,6 +23,9 @@ P_VALUES = ("p", "adjusted", "p_value", "adjusted_p_value")
 def without_labels(content: dict[str, Any]) -> dict[str, Any]:
     """What may be published of a page: no utterance, and no more digits than are shown."""
     plain: dict[str, Any] = few_digits(content)
+    comparison = plain.get("comparison")
+    if comparison and not in_percent(comparison["measure"]):
+        comparison["verdict"] = ""  # states costs with digits before and after the point
     for system in plain["systems"]:
         curve = system["curve"]
         for name in ("false_positive_rates", "false_negative_rates"):

@@ -15,12 +15,23 @@ from importlib.resources import files
 from typing import Any
 
 from spoofspan.report.page.report_tables import report_tables
+from spoofspan.report.page.small_multiples import small_multiples
+from spoofspan.report.page.timelines import axis_of
 from spoofspan.report.palette import palette_style
 
 OWN = "spoofspan.report.page"
 SHARED_SCRIPTS = ("page.js", "link.js", "tables.js")
 SHARED_STYLES = ("page.css",)
-SCRIPTS = (*SHARED_SCRIPTS, "state.js", "slider.js", "figures.js", "strips.js", "timelines.js", "report.js")
+SCRIPTS = (
+    *SHARED_SCRIPTS,
+    "state.js",
+    "slider.js",
+    "figures.js",
+    "multiples.js",
+    "strips.js",
+    "timelines.js",
+    "report.js",
+)
 STYLES = (*SHARED_STYLES, "report.css")
 
 
@@ -49,14 +60,21 @@ def render_page(content: dict[str, Any]) -> str:
 def _script_data(content: dict[str, Any]) -> dict[str, Any]:
     """What the scripts draw; what stands in tables is not said twice."""
     number = {system["name"]: str(place) for place, system in enumerate(content["systems"])}
+    systems = [
+        {
+            **{name: system[name] for name in ("name", "higher", "curve")},
+            "eer": system["measurements"][0]["number"],
+            "axis": axis_of(content["timelines"], system["name"]),
+        }
+        for system in content["systems"]
+    ]
     return {
-        "systems": [
-            {name: system[name] for name in ("name", "higher", "curve")} | {"eer": system["measurements"][0]["number"]}
-            for system in content["systems"]
-        ],
+        "systems": systems,
         "in_time": content["in_time"],
+        "opens_on": content["opens_on"],
         "columns": content["columns"],
         "iou": content["iou"],
+        "multiples": small_multiples(content),
         "timelines": [
             one | {"scores": {number[name]: scores for name, scores in one["scores"].items()}}
             for one in content["timelines"]
@@ -72,6 +90,8 @@ def render(
     scripts: Sequence[str] = SHARED_SCRIPTS,
     styles: Sequence[str] = SHARED_STYLES,
     package: str = OWN,
+    module: str = "",
+    workers: bool = False,
     **more: Any,
 ) -> str:
     """Write a page by any template that extends ``base.html``; colours and the shared style come by themselves.
@@ -89,6 +109,10 @@ def render(
         Files of scripts and styles, in their order.
     package : str
         Whose folder ``assets`` has these files; what it does not have is taken from here.
+    module : str
+        The text of a script that comes after the others.
+    workers : bool
+        The page makes workers of its own text.
     **more
         Other names for the template, such as tables.
 
@@ -111,11 +135,11 @@ def render(
         lstrip_blocks=True,
         loader=FunctionLoader(asset),
     )
-    script_texts = [asset(name) for name in scripts]
+    script_texts = [*map(asset, scripts), *([_own_block(module)] if module else [])]
     style_texts = [palette_style(), *map(asset, styles)]
     return environment.get_template(template).render(
         content=content,
-        policy=_policy(script_texts, style_texts),
+        policy=_policy(script_texts, style_texts, workers=workers),
         # our own files, and JSON that cannot end its block
         scripts=[Markup(text) for text in script_texts],  # noqa: S704
         styles=[Markup(text) for text in style_texts],  # noqa: S704
@@ -137,17 +161,23 @@ def inert_json(content: Any) -> str:
 def _asset(name: str, package: str) -> str:
     places = [files(one) / "assets" / name for one in (package, OWN)]
     text = next(place for place in places if place.is_file()).read_text(encoding="utf-8")
-    if "</script" in text and name.endswith(".js"):
-        raise ValueError(f"{name} would end its own block")
-    return text
+    return _own_block(text) if name.endswith(".js") else text
 
 
-def _policy(scripts: list[str], styles: list[str]) -> str:
+def _own_block(script: str) -> str:
+    if "</script" in script:
+        raise ValueError("a script would end its own block")
+    return script
+
+
+def _policy(scripts: list[str], styles: list[str], *, workers: bool = False) -> str:
     return "; ".join(
         [
             "default-src 'none'",
             f"script-src {' '.join(map(_source, scripts))}",
             f"style-src {' '.join(map(_source, styles))}",
+            "connect-src 'none'",
+            *(["worker-src blob:"] if workers else []),
             "img-src data:",
             "media-src 'self' data: file:",
             "base-uri 'none'",

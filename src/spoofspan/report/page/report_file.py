@@ -7,9 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spoofspan.data.rules import RuleArguments
+from spoofspan.data.front_door import RulesAndInputs, opens_inputs, separate_seeds
 from spoofspan.data.scores import Scores
-from spoofspan.data.sides import separate_seeds
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.writing import check_target, write_atomically
 from spoofspan.report.page.content import PageSettings, page_content
@@ -22,11 +21,12 @@ if TYPE_CHECKING:
     from spoofspan.data.utterance_scores import VerificationScores
     from spoofspan.evaluation.utterances import Truth
     from spoofspan.measures.costs import VerificationErrors
-    from spoofspan.measures.measure_settings import ScoresAre
+    from spoofspan.measures.measure import ScoresAre
 
 Said = Scores | UtteranceScores
 
 
+@opens_inputs
 def write_report(
     references: Truth,
     systems: Said | Mapping[str, Said | Mapping[str, Said]],
@@ -43,7 +43,7 @@ def write_report(
     force: bool = False,
     convention: str = "default",
     eer_rule: str | None = None,
-    **rules: Unpack[RuleArguments],
+    **rules: Unpack[RulesAndInputs],
 ) -> None:
     """Write one HTML file that shows where systems err, as ``spoofspan report`` does.
 

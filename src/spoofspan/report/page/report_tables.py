@@ -10,12 +10,13 @@ from spoofspan.measures.measure import Measure, in_percent, number_text
 from spoofspan.report.cells import NONE, four_digits, p_text
 from spoofspan.report.names import measure_name
 from spoofspan.report.page.page_table import Plain, cell, column, page_table
+from spoofspan.report.page.small_multiples import title_of
+from spoofspan.report.page.story import story
 from spoofspan.report.palette import heat_ends, usual_ends
 from spoofspan.report.table import MINUS
 
 Spelling = Callable[[str, float], str]  # of a number of a measure
 MOST_COLUMNS = 12  # of groups or systems that stand side by side
-TITLES = {"kind": "attack", "length": "length of the spoofed range", "boundary": "distance from the nearest boundary"}
 
 
 def report_tables(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -23,6 +24,7 @@ def report_tables(content: Mapping[str, Any]) -> dict[str, Any]:
     systems = content["systems"]
     comparison = content["comparison"]
     return {
+        "story": story(content),
         "cards": cards(systems),
         "leaderboard": None if comparison is None else leaderboard(systems, comparison),
         "measure_name": "" if comparison is None else measure_name(comparison["measure"]),
@@ -88,9 +90,9 @@ def _cautions(measurements: Sequence[Mapping[str, Any]]) -> list[tuple[str, list
     return list(found.items())
 
 
-def measure_column(measure: str) -> Plain:
+def measure_column(measure: str, *, minor: bool = False) -> Plain:
     """The column of a measure: its readable name, with its spelling as a tooltip."""
-    return column(measure_name(measure) + (" %" if in_percent(measure) else ""), measure, number=True)
+    return column(measure_name(measure) + (" %" if in_percent(measure) else ""), measure, number=True, minor=minor)
 
 
 def measure_cell(measure: str, value: float | None, spell: Spelling = number_text, **more: Any) -> Plain:
@@ -114,23 +116,26 @@ def leaderboard(
     ends = [end for one in comparison["values"].values() for end in one if isinstance(end, float)]
     least, most = usual_ends(ends)
     width = (most - least) or 1.0
+    last = max(len(comparison["ranks"]) - 1, 1)
     rows = []
     for rank in comparison["ranks"]:
         measured = by_name[rank["system"]]
         value, low, high = comparison["values"][rank["system"]]
-        drawn = None
-        if low is not None and least <= value <= most:  # of an outlier, the numbers must do
+        drawn, beyond = None, None
+        if not least <= value <= most:  # an outlier would flatten the others: it is marked at the edge
+            beyond = "low" if value < least else "high"
+        elif low is not None:
             drawn = tuple((min(max(end, least), most) - least) / width for end in (low, value, high))
         spread = f"{rank['low']}" + f"–{rank['high']}" * (rank["high"] > rank["low"])
+        band = tuple((one - 1) / last for one in (rank["low"], rank["place"], rank["high"]))
         rows.append(
             [
                 cell(str(rank["place"]), rank["place"]),
                 cell(rank["system"]),
-                measure_cell(measure, value, spell, interval=drawn),
+                measure_cell(measure, value, spell, interval=drawn, beyond=beyond),
                 measure_cell(measure, low, spell),
                 measure_cell(measure, high, spell),
-                cell(spread, rank["low"]),
-                cell(rank["groups"]),
+                cell(spread, rank["low"], interval=band),
                 *(measure_cell(one, measured[one]["number"] if one in measured else None, spell) for one in others),
             ]
         )
@@ -142,8 +147,7 @@ def leaderboard(
         column(f"{level} from", "lower end of the interval", number=True),
         column("to", "upper end of the interval", number=True),
         column("ranks", "the best and the worst rank that the comparisons allow, for all at once", number=True),
-        column("group", f"{called}s that share a letter do not differ significantly"),
-        *map(measure_column, others),
+        *(measure_column(one, minor=True) for one in others),
     ]
     return page_table("leaderboard", "Leaderboard", columns, rows, head=1)
 
@@ -217,7 +221,7 @@ def by_group(systems: Sequence[Mapping[str, Any]]) -> list[Plain]:
     """For each breakdown: the EER of every system in every group; many groups stand below each other."""
     found = []
     for place, first in enumerate(systems[0]["breakdowns"]):
-        names = [group["name"] for group in first["groups"]]
+        names, by = [group["name"] for group in first["groups"]], title_of(first["by"])
         if len(names) < 2 or all(group["value"] is None for group in first["groups"]):
             continue
         if min(len(names), len(systems)) > MOST_COLUMNS:
@@ -227,13 +231,18 @@ def by_group(systems: Sequence[Mapping[str, Any]]) -> list[Plain]:
         ]
         heat = heat_scale(value for one in values for value in one.values())
         cells = [[_heat_cell(one.get(name), heat) for name in names] for one in values]
-        title = f"EER in % by {_title(first)}, every system"
+        title = f"EER in % by {by}, every system"
         if first["by"] == "boundary":  # the group is near the boundary, its value is of the rest
             names = [name.replace("within", "beyond") for name in names]
             title = "EER in % of the time beyond each distance from the nearest boundary, every system"
         corner, down, across = "system", [system["name"] for system in systems], names
         if len(names) > MOST_COLUMNS:
-            corner, down, across, cells = _title(first), across, down, [list(row) for row in zip(*cells, strict=True)]
+            corner, down, across, cells = (
+                by,
+                across,
+                down,
+                [list(row) for row in zip(*cells, strict=True)],
+            )
         columns = [column(corner), *(column(name, number=True) for name in across)]
         rows = [[cell(name), *row] for name, row in zip(down, cells, strict=True)]
         found.append(page_table(f"by-{first['by']}", title, columns, rows, caption=title))
@@ -241,7 +250,7 @@ def by_group(systems: Sequence[Mapping[str, Any]]) -> list[Plain]:
 
 
 def heat_scale(values: Iterable[Any], *, worst_is_low: bool = False) -> Callable[[float], float]:
-    """How strongly each of some values is shaded, from 0 to 1, the worst most; what is no number is left out."""
+    """Degree to which each of some values is shaded, from 0 to 1, the worst most; what is no number is left out."""
     known = [value for value in values if isinstance(value, float)]
     low, high = heat_ends(known)
     best = max(known, default=0.0) if worst_is_low else low
@@ -250,10 +259,6 @@ def heat_scale(values: Iterable[Any], *, worst_is_low: bool = False) -> Callable
 
 def _heat_cell(value: float | None, heat: Callable[[float], float]) -> Plain:
     return cell("") if value is None else cell(f"{100 * value:.2f}", 100 * value, heat=heat(value))
-
-
-def _title(breakdown: Mapping[str, Any]) -> str:
-    return TITLES.get(breakdown["by"], str(breakdown["by"]))
 
 
 def breakdown(one: Mapping[str, Any], system: str, *, in_time: bool = True) -> Plain:
@@ -276,7 +281,7 @@ def breakdown(one: Mapping[str, Any], system: str, *, in_time: bool = True) -> P
     if one["by"] == "boundary":
         eer = column("EER % beyond it", "of the time farther than that from any boundary", number=True)
     columns = [
-        column(_title(one) if one["by"] in TITLES else one["by"]),
+        column(title_of(one["by"])),
         eer,
         column(f"error{unit}", "false positives and false negatives at the EER threshold", number=True),
         column("share of the error", number=True),
@@ -287,8 +292,8 @@ def breakdown(one: Mapping[str, Any], system: str, *, in_time: bool = True) -> P
     notes = [f"{one['about'][0].upper()}{one['about'][1:]}."] if one["about"] else []
     notes += [f"{one['left_out']} groups with the least error are left out."] if one["left_out"] else []
     return page_table(
-        f"{system}-by-{one['by']}", f"By {_title(one)}, {system}", columns, rows, caption=" ".join(notes)
-    ) | {"heading": f"By {_title(one)}", "system": system}
+        f"{system}-by-{one['by']}", f"By {title_of(one['by'])}, {system}", columns, rows, caption=" ".join(notes)
+    ) | {"heading": f"By {title_of(one['by'])}", "system": system}
 
 
 def measures_table(one: Mapping[str, Any], system: str) -> Plain:
@@ -303,7 +308,7 @@ def measures_table(one: Mapping[str, Any], system: str) -> Plain:
         ]
         for group in one["groups"]
     ]
-    head = {"kind": "attack of the utterance"}.get(one["by"], one["by"])
+    head = {"attack": "attack of the utterance"}.get(one["by"], one["by"])
     columns = [column(head), *map(measure_column, one["measures"])]
     caption = "Of the utterances of each group alone, at the threshold of the whole corpus where there is one."
     return page_table(

@@ -93,7 +93,7 @@ def scores_page(systems: Mapping[str, Scores], settings: ScoresPageSettings) -> 
         "timelines": shown,
     }
     data = {"labelled": False, "systems": [one.data() for one in made.values()], "columns": [], "timelines": shown}
-    scripts = (*(name for name in SCRIPTS if name not in ("figures.js", "report.js")), "scores.js")
+    scripts = (*(name for name in SCRIPTS if name not in ("figures.js", "multiples.js", "report.js")), "scores.js")
     return render("scores.html", content, data, scripts=scripts, styles=STYLES)
 
 
@@ -118,7 +118,7 @@ class _System:
         return cls(name, scores, threshold, runs, found, said)
 
     def facts(self) -> list[list[str]]:
-        """How much there is."""
+        """Counts of the content."""
         return [["utterances", f"{len(self.scores):,}"], ["with a score", hours(int(self.runs.covered().sum()))]]
 
     def called_time(self) -> Int64:
@@ -187,7 +187,7 @@ def _timelines(made: Mapping[str, _System], first: _System, settings: ScoresPage
             if utterance in place
         }
         duration = max(_end(runs, row) for runs, row in drawn.values())
-        about = {"id": printable(utterance), "group": "", "error": 0.0, "kinds": [], "columns": {}}
+        about = {"id": printable(utterance), "group": "", "error": 0.0, "attacks": [], "columns": {}}
         about |= {"audio": settings.audio.get(utterance), "waveform": settings.waveforms.get(utterance)}
         label = {"duration": duration, "ends": [duration], "labels": [2]}  # neither bona fide nor spoof
         shown.append({**about, **label, "scores": {key: scores_of_row(*one) for key, one in drawn.items()}})

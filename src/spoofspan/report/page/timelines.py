@@ -16,11 +16,12 @@ from spoofspan.data.scores import Scores
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_runs import FrameRuns, ScoreRuns
 from spoofspan.measures.per_utterance import UtteranceErrors
-from spoofspan.report.page.packing import packed
+from spoofspan.report.page.packing import packed, unpacked
 from spoofspan.report.table import printable
 
 GROUPS = ("worst", "median", "random")
-MOST_TIMELINES = 240  # of a page, unless more are asked for
+MOST_TIMELINES, LEAST_TIMELINES = 240, 8  # of a page, unless another number is asked for
+MOST_BYTES = 1_800_000  # of the scores of all timelines
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,44 @@ def choose(errors: UtteranceErrors, count: int, seed: int = 0) -> list[Choice]:
     ]
 
 
+def within_bytes(
+    errors: UtteranceErrors, systems: Mapping[str, Scores], ranked: Sequence[str], asked: int | None
+) -> tuple[Sequence[str], int]:
+    """The systems, the best first, and the number of utterances whose scores a page has room for.
+
+    With long recordings of many systems, fewer utterances are shown, and then the scores of the best systems alone.
+    """
+    if asked is not None:
+        return ranked, asked
+    sizes = {name: _bytes_by_utterance(scores) for name, scores in systems.items()}
+
+    def needed(count: int, names: Sequence[str]) -> int:
+        chosen = choose(errors, count)
+        return sum(sizes[name].get(one.utterance, 0) for name in names for one in chosen)
+
+    shown = list(ranked)
+    while len(shown) > 1 and needed(LEAST_TIMELINES, shown) > MOST_BYTES:
+        shown.pop()
+    low, high = LEAST_TIMELINES, MOST_TIMELINES
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if needed(middle, shown) <= MOST_BYTES else (low, middle - 1)
+    return shown, low
+
+
+def _bytes_by_utterance(scores: Scores) -> dict[str, int]:
+    sizes = np.diff(scores.offsets) * (scores.values.itemsize + (0 if scores.hop is not None else 24))
+    return dict(zip(scores.utterances, sizes.tolist(), strict=True))
+
+
+def axis_of(found: Sequence[Mapping[str, Any]], system: str) -> list[float] | None:
+    """The lowest and the highest score of a system in all timelines, without the outermost thousandth at either end."""
+    values = [unpacked(one["scores"][system]["values"]) for one in found if system in one["scores"]]
+    every = np.concatenate(values) if values else np.empty(0)
+    finite = every[np.isfinite(every)]
+    return None if finite.size == 0 else np.quantile(finite, [0.001, 0.999]).tolist()
+
+
 def timelines(
     references: References,
     systems: Mapping[str, tuple[Scores, Rules]],
@@ -62,7 +101,7 @@ def timelines(
 ) -> list[dict[str, Any]]:
     """The chosen utterances as plain data, in the order of the choices, with their sound and their metadata."""
     chosen = [choice.utterance for choice in choices]
-    kinds = _kinds(references, chosen)
+    attacks = _attacks(references, chosen)
     found: dict[str, dict[str, Any]] = {}
     for name, (scores, rules) in systems.items():
         some = _only(references, chosen), _only(scores, chosen)
@@ -75,7 +114,7 @@ def timelines(
                     "duration": int(labelling.extents[row]) / 1e9,
                     "ends": _seconds(labelling.ends[labelling.offsets[row] : labelling.offsets[row + 1]]),
                     "labels": labelling.labels[labelling.offsets[row] : labelling.offsets[row + 1]].tolist(),
-                    "kinds": kinds.get(utterance, []),
+                    "attacks": attacks.get(utterance, []),
                     "scores": {},
                 },
             )
@@ -125,19 +164,19 @@ def _only(corpus: Any, utterances: Sequence[str]) -> Any:
     return corpus.take(place[place >= 0])
 
 
-def _kinds(references: References, utterances: Sequence[str]) -> dict[str, list[list[Any]]]:
-    """The spoofed ranges that have a kind: start, end, kind."""
-    if references.kinds is None:
+def _attacks(references: References, utterances: Sequence[str]) -> dict[str, list[list[Any]]]:
+    """The spoofed ranges that have an attack: start, end, attack."""
+    if references.attacks is None:
         return {}
     some = _only(references, utterances)
-    names = [printable(name) for name in references.kind_names]
+    names = [printable(name) for name in references.attack_names]
     found: dict[str, list[list[Any]]] = {}
     for i, utterance in enumerate(some.utterances):
         rows = range(int(some.offsets[i]), int(some.offsets[i + 1]))
         found[utterance] = [
-            [some.starts[row] / 1e9, some.ends[row] / 1e9, names[some.kinds[row]]]
+            [some.starts[row] / 1e9, some.ends[row] / 1e9, names[some.attacks[row]]]
             for row in rows
-            if some.kinds[row] >= 0
+            if some.attacks[row] >= 0
         ]
     return found
 

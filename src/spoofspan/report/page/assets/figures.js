@@ -1,7 +1,7 @@
 "use strict";
 // The DET curve of every system, and the rates of one over its threshold, as SVG: sharp on paper, coloured by the style.
 spoofspan.figures = (function () {
-  const { byId, digits, percent, round } = spoofspan;
+  const { data, byId, element, digits, percent, round, seconds, slider } = spoofspan;
   const { systems, current, thresholdOf, moveTo, choose, nearestIndex } = spoofspan.state;
   const TICKS = [0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99];
   const DASHES = ["", "7 4", "2 3", "9 3 2 3", "4 2 1 2 1 2", "12 4"];
@@ -10,6 +10,7 @@ spoofspan.figures = (function () {
   const SIDE = 560; // of the square at most, in pixels
   const LONGEST = 18; // letters of a name that are shown
   const NARROW_ROW = 17; // of a label below the figure, on a phone
+  const moves = {}, crosses = {}, nearest = {}; // what moves the marks of a figure, and its crosshair; what finds its points
 
   function svg(tag, attributes, ...children) {
     const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -104,9 +105,13 @@ spoofspan.figures = (function () {
       const label = { x: narrow ? left + (column * (width - left)) / columns : left + side + 12, y: heights[system.number], size: Math.min(12, size) };
       drawing.append(detSystem(system, x, y, label, narrow ? null : left + side));
     }
-    const { fpr, fnr, index } = current();
-    drawing.append(svg("circle", { class: "ring", cx: x(fpr[index]), cy: y(fnr[index]), r: 7 }));
+    const ring = svg("circle", { class: "ring", r: 7 });
+    const cross = svg("path", { class: "cross" });
+    drawing.append(ring, cross);
+    crosses.det = (system, index) => cross.setAttribute("d", system ? `M${left} ${y(system.fnr[index])}H${x(system.fpr[index])}V${top + side}` : "");
+    moves.det = ({ fpr, fnr, index }) => { ring.setAttribute("cx", x(fpr[index])); ring.setAttribute("cy", y(fnr[index])); };
     byId("det").replaceChildren(drawing);
+    nearest.det = { drawing, x, y };
   }
 
   function detSystem(system, x, y, at, edge) {
@@ -172,10 +177,15 @@ spoofspan.figures = (function () {
       drawing.append(svg("path", { class: `curve ${name.toLowerCase()}`, d: path(points), "stroke-dasharray": dash }),
         svg("text", { class: "title", x: across + inner[1], y: y(0.55), "text-anchor": inner[0] }, name));
     }
-    const at = thresholdOf(current());
-    if (Number.isFinite(at)) {
-      drawing.append(svg("path", { class: "at", d: `M${x(at)} ${top}v${plotHeight}` }), svg("path", { d: `M${x(at) - 5} ${top - 6}h10l-5 8z`, fill: "var(--ink)" }));
-    }
+    const line = svg("g", {}, svg("path", { class: "at", d: `M0 ${top}v${plotHeight}` }), svg("path", { d: `M-5 ${top - 6}h10l-5 8z`, fill: "var(--ink)" }));
+    const cross = svg("path", { class: "cross" });
+    drawing.append(line, cross);
+    crosses.rates = (system, index) => cross.setAttribute("d", system === current() && Number.isFinite(system.thresholds[index]) ? `M${x(system.thresholds[index])} ${top}v${plotHeight}` : "");
+    moves.rates = (system) => {
+      const at = thresholdOf(system);
+      line.setAttribute("visibility", Number.isFinite(at) ? "visible" : "hidden");
+      if (Number.isFinite(at)) line.setAttribute("transform", `translate(${x(at)} 0)`);
+    };
     drawing.append(svg("rect", { class: "handle", x: left, y: top, width: plotWidth, height: plotHeight }));
     holder.replaceChildren(drawing);
     dragged.low = low;
@@ -198,6 +208,67 @@ spoofspan.figures = (function () {
   byId("rates-plot").addEventListener("pointermove", (event) => { if (dragged.held && event.buttons) drag(event); });
   byId("rates-plot").addEventListener("pointerup", () => { dragged.held = false; });
 
-  const draw = () => { drawDet(); drawRates(); };
-  return { draw, look };
+  // ------------------------------------------------------------------ values beside the pointer
+
+  const rateText = (system, index) => `${system.name}\n${decisionAt(system, index)}\nFPR ${percent(system.fpr[index])}, FNR ${percent(system.fnr[index])}`;
+  // The same operating point in both figures.
+  function cross(system, index) {
+    crosses.det(system, index);
+    crosses.rates(system, index);
+    return system ? rateText(system, index) : "";
+  }
+  for (const name of ["det", "rates-plot"]) byId(name).addEventListener("pointerleave", () => cross(null));
+
+  const decisionAt = (system, index) => (index === system.thresholds.length - 1 ? "everything is called spoof" : `spoof iff score ${system.higher === "bonafide" ? "<" : ">"} ${digits(system.thresholds[index])}`);
+
+  // The operating point of any system that is nearest to the pointer, if one is near.
+  spoofspan.tips(byId("det"), (event) => {
+    const { drawing, x, y } = nearest.det, matrix = drawing.getScreenCTM();
+    const across = (event.clientX - matrix.e) / matrix.a, down = (event.clientY - matrix.f) / matrix.d;
+    let best = null, least = 20 ** 2;
+    for (const system of systems) {
+      for (let i = 0; i < system.fpr.length; i++) {
+        const distance = (x(system.fpr[i]) - across) ** 2 + (y(system.fnr[i]) - down) ** 2;
+        if (distance < least) { least = distance; best = [system, i]; }
+      }
+    }
+    return cross(...(best || [null]));
+  });
+  spoofspan.tips(byId("rates-plot"), (event) => {
+    const box = byId("rates-plot").querySelector(".handle").getBoundingClientRect();
+    const share = (event.clientX - box.left) / box.width;
+    if (share < 0 || share > 1) return cross(null);
+    return cross(current(), nearestIndex(current(), dragged.low + share * (dragged.high - dragged.low)));
+  });
+
+  // ------------------------------------------------------------------ rates in words
+
+  // What the threshold of the chosen system means, below its slider.
+  const amount = data.in_time ? seconds : (utterances) => Math.round(utterances).toLocaleString("en");
+  function showRates() {
+    const system = current(), { curve, fpr, fnr, index } = system;
+    const falsePositive = fpr[index] * curve.bona_fide, falseNegative = fnr[index] * curve.spoof;
+    const truePositive = curve.spoof - falseNegative;
+    const called = truePositive + falsePositive;
+    const shown = [
+      ["FPR", percent(fpr[index]), "fpr"],
+      ["FNR", percent(fnr[index]), "fnr"],
+      ["false positives", amount(falsePositive), "fp"],
+      ["false negatives", amount(falseNegative), "fn"],
+      ["precision", called > 0 ? percent(truePositive / called) : "nothing is called spoof", "precision"],
+      ["recall", percent(truePositive / curve.spoof), "recall"],
+      ["F1", percent((2 * truePositive) / (called + curve.spoof)), "f1"],
+      ...(data.in_time ? [["bona fide called spoof, per hour", seconds(3600 * fpr[index]), "alarms"]] : []),
+    ];
+    if (!byId("rates").childElementCount) {
+      byId("rates").append(...shown.map(([name, , id]) => element("div", {}, element("dt", {}, name), element("dd", { id: "rate-" + id }))));
+    }
+    for (const [, value, id] of shown) byId("rate-" + id).textContent = value;
+    slider.show(system, `FPR ${percent(fpr[index])}, FNR ${percent(fnr[index])}`);
+  }
+
+  // The figures are drawn for a system; a threshold moves their marks alone.
+  const move = () => { moves.det(current()); moves.rates(current()); };
+  const draw = () => { drawDet(); drawRates(); move(); };
+  return { draw, move, showRates, look, svg };
 })();

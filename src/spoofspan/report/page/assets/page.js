@@ -4,7 +4,11 @@ window.spoofspan = (function () {
   const root = document.documentElement;
   const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId("data").textContent);
-  const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+  const colours = new Map(); // of the theme; to ask for one is slow
+  function css(name) {
+    if (!colours.has(name)) colours.set(name, getComputedStyle(root).getPropertyValue(name).trim());
+    return colours.get(name);
+  }
 
   function element(tag, attributes, ...children) {
     const made = document.createElement(tag);
@@ -26,8 +30,9 @@ window.spoofspan = (function () {
     return bytes;
   }
 
-  // An array of floats that timelines.py packed, to the bit.
+  // An array of floats that timelines.py packed, to the bit; or one that was not packed.
   function unpack(packed) {
+    if (packed instanceof Float64Array) return packed;
     const kind = "f4" in packed ? "f4" : "f8";
     const bytes = bytesOf(packed[kind]);
     const view = new DataView(bytes.buffer);
@@ -109,6 +114,24 @@ window.spoofspan = (function () {
     say(name + " saved");
   }
 
+  // ------------------------------------------------------------------ what the pointer is on
+
+  const tip = element("div", { class: "tip", hidden: "" });
+  document.body.append(tip);
+  function showTip(event, text) {
+    tip.hidden = !text;
+    if (!text) return;
+    tip.textContent = text;
+    const { width, height } = tip.getBoundingClientRect();
+    tip.style.left = `${Math.min(event.clientX + 14, document.documentElement.clientWidth - width - 4)}px`;
+    tip.style.top = `${event.clientY + 18 + height > window.innerHeight ? event.clientY - height - 10 : event.clientY + 18}px`;
+  }
+  // Lines of a text beside the pointer while it is over a part; `textOf` returns "" where nothing is to be said.
+  function tips(part, textOf) {
+    part.addEventListener("pointermove", (event) => showTip(event, textOf(event)));
+    part.addEventListener("pointerleave", () => { tip.hidden = true; });
+  }
+
   // Round numbers between two others.
   function round(low, high, most) {
     const raw = (high - low) / most, size = 10 ** Math.floor(Math.log10(raw));
@@ -123,15 +146,24 @@ window.spoofspan = (function () {
   const redraws = [];
   const redraw = () => redraws.forEach((again) => again());
 
+  // Remembered where the browser lets a file remember.
+  const remember = (theme) => { try { localStorage.setItem("spoofspan-theme", theme); } catch { /* private windows */ } };
+  function remembered() { try { return localStorage.getItem("spoofspan-theme"); } catch { return null; } }
+
   function setTheme(theme) {
     root.dataset.theme = theme;
+    colours.clear();
     byId("theme").setAttribute("aria-pressed", String(theme === "dark"));
     redraw();
   }
 
-  root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  const known = ["dark", "light"].find((theme) => theme === remembered());
+  root.dataset.theme = known || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   byId("theme").setAttribute("aria-pressed", String(root.dataset.theme === "dark"));
-  byId("theme").addEventListener("click", () => setTheme(root.dataset.theme === "dark" ? "light" : "dark"));
+  byId("theme").addEventListener("click", () => {
+    setTheme(root.dataset.theme === "dark" ? "light" : "dark");
+    remember(root.dataset.theme);
+  });
   byId("print").addEventListener("click", () => window.print());
   document.querySelectorAll("[data-copy]").forEach((button) => copyOn(button, button.dataset.copy));
 
@@ -144,7 +176,7 @@ window.spoofspan = (function () {
   document.querySelectorAll(".needs-script").forEach((part) => part.classList.add("has-script"));
 
   return {
-    data, root, byId, css, element, bytesOf, unpack, percent, seconds, digits, round, exact, say, copyText, copyOn, download,
+    data, root, byId, css, element, bytesOf, unpack, percent, seconds, digits, round, exact, say, copyText, copyOn, download, tips,
     onRedraw: (again) => redraws.push(again),
   };
 })();

@@ -1,32 +1,11 @@
 "use strict";
 // The report: the slider with its rates, which system and which utterances are shown, and links to what is seen.
 (function () {
-  const { data, root, byId, element, percent, seconds, say, link } = spoofspan;
-  const amount = data.in_time ? seconds : (utterances) => Math.round(utterances).toLocaleString("en");
-  const { systems, current, thresholdOf, callsEverything, nearestIndex, choose, byName } = spoofspan.state;
-  const { figures, slider, timelines } = spoofspan;
+  const { data, root, byId, element, say, link } = spoofspan;
+  const { systems, first, current, thresholdOf, callsEverything, nearestIndex, choose, byName } = spoofspan.state;
+  const { figures, multiples, slider, timelines } = spoofspan;
 
   // ------------------------------------------------------------------ rates
-
-  function showRates() {
-    const system = current(), { curve, fpr, fnr, index } = system;
-    const falsePositive = fpr[index] * curve.bona_fide, falseNegative = fnr[index] * curve.spoof;
-    const truePositive = curve.spoof - falseNegative;
-    const called = truePositive + falsePositive;
-    const shown = [
-      ["FPR", percent(fpr[index]), "fpr"],
-      ["FNR", percent(fnr[index]), "fnr"],
-      ["false positives", amount(falsePositive), "fp"],
-      ["false negatives", amount(falseNegative), "fn"],
-      ["precision", called > 0 ? percent(truePositive / called) : "nothing is called spoof", "precision"],
-      ["recall", percent(truePositive / curve.spoof), "recall"],
-      ["F1", percent((2 * truePositive) / (called + curve.spoof)), "f1"],
-      ...(data.in_time ? [["false alarms per hour", seconds(3600 * fpr[index]), "alarms"]] : []),
-    ];
-    byId("rates").replaceChildren(...shown.map(([name, value, id]) =>
-      element("div", {}, element("dt", {}, name), element("dd", { id: "rate-" + id }, value))));
-    slider.show(system, `FPR ${percent(fpr[index])}, FNR ${percent(fnr[index])}`);
-  }
 
   let waiting = false;
   function requestDraw() {
@@ -34,7 +13,7 @@
     waiting = true;
     requestAnimationFrame(() => {
       waiting = false;
-      figures.draw();
+      figures.move();
       timelines.drawVisible();
       if (["error", "fp", "fn"].includes(value("order")) || value("error")) list();
     });
@@ -45,7 +24,8 @@
   const PAGE = 12;
   let shownCount = PAGE, linked = null;
   const value = (id) => (byId(id) ? byId(id).value : "");
-  const filters = []; // one for attacks, and one for each column of metadata
+  const filters = []; // one for attacks, one for lengths of spoofed ranges, and one for each column of metadata
+  const selects = {}; // their elements by name
 
   function addFilter(name, valuesOf) {
     const values = [...new Set(timelines.all.flatMap(valuesOf))].sort((a, b) => a.localeCompare(b, undefined, { numeric: true }));
@@ -53,6 +33,7 @@
     const select = element("select", { "aria-label": name }, element("option", { value: "" }, "any"), ...values.map((one) => element("option", { value: one }, one)));
     select.addEventListener("change", again);
     byId("metadata-filters").append(element("label", {}, name, select));
+    selects[name] = select;
     filters.push((one) => !select.value || valuesOf(one).includes(select.value));
   }
 
@@ -62,7 +43,7 @@
     const of = (one) => { if (!errors.has(one)) errors.set(one, timelines.errorsOf(one)); return errors.get(one); };
     const tests = { fp: (one) => of(one).falsePositive > 0, fn: (one) => of(one).falseNegative > 0, none: (one) => of(one).falsePositive + of(one).falseNegative === 0 };
     const found = timelines.all.filter((one) => (!group || one.group === group) && (!error || tests[error](one)) && filters.every((test) => test(one))
-      && (!wanted || one.id.toLowerCase().includes(wanted) || one.kinds.some((kind) => kind[2].toLowerCase().includes(wanted))));
+      && (!wanted || one.id.toLowerCase().includes(wanted) || one.attacks.some((attack) => attack[2].toLowerCase().includes(wanted))));
     const orders = {
       id: (a, b) => a.id.localeCompare(b.id, undefined, { numeric: true }),
       error: (a, b) => of(b).falsePositive + of(b).falseNegative - of(a).falsePositive - of(a).falseNegative,
@@ -83,7 +64,12 @@
 
   function startTimelines() {
     if (!byId("timelines")) return;
-    addFilter("Attack", (one) => one.kinds.map((kind) => kind[2]));
+    addFilter("Attack", (one) => one.attacks.map((attack) => attack[2]));
+    const lengths = data.multiples.flatMap(({ rows }) => rows).filter(({ where }) => where && "from" in where);
+    addFilter("Range length", (one) => {
+      const ranges = one.ends.flatMap((end, i) => (one.labels[i] === 1 ? [end - one.starts[i]] : []));
+      return lengths.filter(({ where }) => ranges.some((length) => length >= where.from - 1e-9 && length < where.to - 1e-9)).map(({ name }) => name);
+    });
     for (const name of data.columns) addFilter(name, (one) => (name in one.columns ? [one.columns[name]] : []));
     for (const id of ["group", "order", "error"]) byId(id).addEventListener("change", again);
     byId("find").addEventListener("input", again);
@@ -101,6 +87,21 @@
     }));
   }
 
+  // The utterances behind a row of a chart.
+  multiples.onChoose(({ name, where }) => {
+    const select = selects["attack" in where ? "Attack" : "from" in where ? "Range length" : where.column];
+    const found = Boolean(select) && [...select.options].some((option) => option.value === name);
+    byId("absent").hidden = found;
+    byId("absent").textContent = `No utterance of this page has ${name}.`;
+    if (found) {
+      for (const other of Object.values(selects)) other.value = "";
+      select.value = name;
+      again();
+    }
+    byId("timelines-title").scrollIntoView();
+    byId("timelines-title").focus({ preventScroll: true });
+  });
+
   const tellBeside = () => link.write({ beside: [...timelines.beside].map((number) => systems[number].name).join("|") || null });
 
   // ------------------------------------------------------------------ which system
@@ -113,13 +114,25 @@
       const here = row.querySelector("th").textContent.trim() === name;
       row.classList.toggle("chosen", here);
       row.querySelector(".pick").setAttribute("aria-pressed", String(here));
+      row.querySelector(".pick").tabIndex = here ? 0 : -1;
     });
+    figures.draw();
+    multiples.draw();
     list();
   }
 
   document.querySelectorAll('.table[data-name="leaderboard"] tbody th bdi').forEach((holder) => {
     const name = holder.textContent.trim();
     holder.replaceChildren(element("button", { type: "button", class: "pick", onclick: () => { choose(byName(name).number); tellState(); } }, name));
+  });
+
+  // The systems are one stop for those who tab; arrow keys lead from one to the next.
+  document.querySelector('.table[data-name="leaderboard"] tbody')?.addEventListener("keydown", (event) => {
+    const picks = [...event.currentTarget.querySelectorAll("tr:not([hidden]) .pick")], at = picks.indexOf(document.activeElement);
+    const next = picks[at + ({ ArrowDown: 1, ArrowUp: -1 }[event.key] || NaN)];
+    if (at < 0 || !next) return;
+    event.preventDefault();
+    next.focus();
   });
 
   // ------------------------------------------------------------------ links
@@ -131,7 +144,7 @@
   }
 
   function restore(state) {
-    const system = byName(state.system) || systems[0];
+    const system = byName(state.system) || first();
     if (state.threshold === "all") system.index = system.thresholds.length - 1;
     else system.index = state.threshold !== undefined && Number.isFinite(Number(state.threshold)) ? nearestIndex(system, Number(state.threshold)) : system.curve.start;
     timelines.beside.clear();
@@ -151,10 +164,9 @@
   byId("rates-plot").addEventListener("pointerup", tellState);
 
   spoofspan.state.onSystem(showSystem);
-  spoofspan.state.onThreshold(() => { showRates(); requestDraw(); });
-  spoofspan.onRedraw(() => { figures.draw(); timelines.drawVisible(); });
+  spoofspan.state.onThreshold(() => { figures.showRates(); requestDraw(); });
+  spoofspan.onRedraw(() => { figures.draw(); multiples.draw(); timelines.drawVisible(); });
   startTimelines();
-  figures.draw(); // before a section is scrolled to
   link.start(restore);
   root.dataset.ready = "yes";
 })();

@@ -16,11 +16,18 @@ spoofspan.slider = (function () {
   }
 
   // Follow the slider, typed numbers, the button that leads back to the start, and the choice of the system.
-  function follow(back, tellState) {
+  function follow(back, tellState = () => {}) {
     const userMoves = (index) => { moveTo(index); tellState(); };
-    byId("system").append(...systems.map(({ name }, i) => element("option", { value: String(i) }, name)));
-    byId("system").addEventListener("change", (event) => { choose(Number(event.target.value)); tellState(); });
-    byId("threshold").addEventListener("input", (event) => userMoves(Number(event.target.value)));
+    let telling = null; // while the slider is dragged: to write the address takes long
+    if (byId("system")) {
+      byId("system").append(...systems.map(({ name }, i) => element("option", { value: String(i) }, name)));
+      byId("system").addEventListener("change", (event) => { choose(Number(event.target.value)); tellState(); });
+    }
+    byId("threshold").addEventListener("input", (event) => {
+      moveTo(Number(event.target.value));
+      clearTimeout(telling);
+      telling = setTimeout(tellState, 100);
+    });
     byId(back).addEventListener("click", () => userMoves(current().curve.start));
     byId("typed").addEventListener("change", (event) => {
       const typed = Number(event.target.value.trim().replace("\u2212", "-"));

@@ -2,16 +2,23 @@
 // Which system is looked at, and the threshold of each; whoever shows them is told when they change.
 spoofspan.state = (function () {
   const { data, unpack, digits } = spoofspan;
-  const systems = data.systems.map((system, number) => ({
-    ...system,
-    number,
-    thresholds: unpack(system.curve.thresholds),
-    fpr: unpack(system.curve.false_positive_rates),
-    fnr: unpack(system.curve.false_negative_rates),
-    index: system.curve.start,
-  }));
+  const systems = [];
   const listeners = { system: [], threshold: [] };
-  let current = systems[0];
+  let first = null, current = null; // the best one; the chosen one
+
+  // A page may bring its systems later than its scripts, and others after them.
+  function load(list, best = 0) {
+    systems.splice(0, systems.length, ...list.map((system, number) => ({
+      ...system,
+      number,
+      thresholds: unpack(system.curve.thresholds),
+      fpr: unpack(system.curve.false_positive_rates),
+      fnr: unpack(system.curve.false_negative_rates),
+      index: system.curve.start,
+    })));
+    first = current = systems[best];
+  }
+  if (data.systems) load(data.systems, data.opens_on || 0);
 
   const thresholdOf = (system) => system.thresholds[system.index];
   const callsEverything = (system) => system.index === system.thresholds.length - 1;
@@ -26,9 +33,11 @@ spoofspan.state = (function () {
     return threshold === null ? text : text + digits(threshold);
   }
 
-  function calledSpoof(system, score) {
-    if (callsEverything(system)) return true;
-    return system.higher === "bonafide" ? score < thresholdOf(system) : score > thresholdOf(system);
+  // What tells of a score whether it is called spoof, at the present threshold.
+  function calls(system) {
+    if (callsEverything(system)) return () => true;
+    const threshold = thresholdOf(system);
+    return system.higher === "bonafide" ? (score) => score < threshold : (score) => score > threshold;
   }
 
   // The threshold of the slider that is nearest to a number.
@@ -58,7 +67,8 @@ spoofspan.state = (function () {
   }
 
   return {
-    systems, thresholdOf, callsEverything, decision, decisionText, calledSpoof, nearestIndex, moveTo, choose,
+    systems, load, thresholdOf, callsEverything, decision, decisionText, calls, nearestIndex, moveTo, choose,
+    first: () => first,
     current: () => current,
     byName: (name) => systems.find((system) => system.name === name),
     onSystem: (listener) => listeners.system.push(listener),

@@ -3,6 +3,7 @@
 (function () {
   const { element, copyOn, download, say } = spoofspan;
   const FILTER_FROM = 9; // rows
+  const LONG = 12; // rows; a phone shows so many of a longer table, until it is asked for more
 
   const LATEX = { "\\": "\\textbackslash{}", "^": "\\textasciicircum{}", "~": "\\textasciitilde{}", "<": "\\textless{}", ">": "\\textgreater{}", "\u2212": "$-$", "\u2020": "$\\dagger$" };
   const latexText = (text) => text.replace(/[\\^~<>\u2212\u2020{}$&#%_]/g, (one) => LATEX[one] || "\\" + one).replace(/^-(?=[\d.])/, "$-$").replace(/^(?=\s*[[*])/, "{}");
@@ -56,10 +57,20 @@
       say(`Sorted by ${names[column]}, ${falling ? "descending" : "ascending"}`);
     }
 
-    heads.forEach((head, column) => {
-      const button = element("button", { type: "button", class: "sort", title: head.getAttribute("title") }, names[column]);
+    // one stop for those who tab; arrow keys lead from heading to heading
+    const buttons = heads.map((head, column) => {
+      const button = element("button", { type: "button", class: "sort", title: head.getAttribute("title"), tabindex: column ? "-1" : "0" }, names[column]);
       head.replaceChildren(button);
       button.addEventListener("click", () => sort(column, head.getAttribute("aria-sort") === "ascending"));
+      return button;
+    });
+    table.tHead.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key], at = buttons.indexOf(document.activeElement);
+      const next = step && at >= 0 ? buttons[at + step] : null;
+      if (!next) return;
+      event.preventDefault();
+      buttons.forEach((button) => button.setAttribute("tabindex", button === next ? "0" : "-1"));
+      next.focus();
     });
 
     function csv() {
@@ -79,14 +90,25 @@
       ...names.flatMap((name, i) => [element("option", { value: `${i} up` }, `${name} \u2191`), element("option", { value: `${i} down` }, `${name} \u2193`)]));
     by.addEventListener("change", () => { const [column, way] = by.value.split(" "); if (way) sort(Number(column), way === "down"); });
     tools.append(by);
+    if (heads.some((head) => head.classList.contains("minor"))) {
+      const more = element("button", { type: "button", class: "small more-columns", "aria-pressed": "false" }, "All columns");
+      more.addEventListener("click", () => more.setAttribute("aria-pressed", String(holder.classList.toggle("every"))));
+      tools.append(more);
+    }
     if (original.length >= FILTER_FROM) {
       const filter = element("input", { type: "search", class: "filter", placeholder: "Filter", "aria-label": `Filter ${title}` });
       filter.addEventListener("input", () => {
         const wanted = filter.value.toLowerCase();
         for (const row of original) row.hidden = ![...row.cells].some((cell, i) => !numbers[i] && textOf(cell).toLowerCase().includes(wanted));
+        holder.classList.remove("long");
         say(`${shown().length} of ${original.length} rows`);
       });
       tools.append(filter);
+    }
+    // the ranking itself is short, and always whole
+    if (original.length > LONG && holder.dataset.name !== "leaderboard") {
+      holder.classList.add("long");
+      holder.append(element("button", { type: "button", class: "all-rows", onclick: () => holder.classList.remove("long") }, `Show all ${original.length} rows`));
     }
     tools.append(
       element("button", { type: "button", class: "small", title: "Save this table as CSV, with all digits", "aria-label": `Save ${title} as CSV`, onclick: () => download(holder.dataset.name + ".csv", csv(), "text/csv") }, "CSV"),

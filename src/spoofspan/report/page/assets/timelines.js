@@ -2,15 +2,19 @@
 // Utterances as timelines: reference, sound, and for each system its scores with the threshold, its decisions, its errors.
 spoofspan.timelines = (function () {
   const { data, byId, css, element, unpack, bytesOf, seconds, copyOn, link, strips } = spoofspan;
-  const { systems, current, thresholdOf, calledSpoof } = spoofspan.state;
+  const { systems, current, thresholdOf, calls } = spoofspan.state;
   const LANE = 11, GAP = 5, SCORES = 66, WAVE = 34;
   const labelled = data.labelled !== false; // without references there are neither labels nor errors
 
-  const all = data.timelines.map((one) => {
-    const scores = {};
-    for (const [number, packed] of Object.entries(one.scores)) scores[number] = { packed, runs: null };
-    return { ...one, starts: [0, ...one.ends.slice(0, -1)], scores, from: 0, to: one.duration };
-  });
+  const all = [];
+  function load(list) {
+    all.splice(0, all.length, ...list.map((one) => {
+      const scores = {};
+      for (const [number, packed] of Object.entries(one.scores)) scores[number] = { packed, runs: null };
+      return { ...one, starts: [0, ...one.ends.slice(0, -1)], scores, from: 0, to: one.duration };
+    }));
+  }
+  if (data.timelines) load(data.timelines);
   // systems that are shown one above the other, besides the chosen one
   const beside = new Set();
   const shownSystems = () => [current(), ...systems.filter((one) => beside.has(one.number) && one !== current())];
@@ -35,45 +39,54 @@ spoofspan.timelines = (function () {
     return held.runs;
   }
 
-  // Where labels and decisions meet: pieces of one label and one decision.
-  function pieces(timeline, system) {
+  // Where labels and scores meet: times of one label and one score, which no threshold changes.
+  function cellsOf(timeline, system) {
+    const held = timeline.scores[system.number];
+    if (!held) return { from: [], to: [], labels: [], values: [] };
+    if (held.cells) return held.cells;
     const { starts, ends, values } = runsOf(timeline, system);
-    const found = [];
+    const from = [], to = [], labels = [], scores = [];
     let label = 0;
     for (let run = 0; run < values.length; run++) {
-      const called = calledSpoof(system, values[run]);
       while (label > 0 && timeline.starts[label] > starts[run]) label -= 1;
       while (label < timeline.ends.length && timeline.ends[label] <= starts[run]) label += 1;
       for (let j = label; j < timeline.ends.length && timeline.starts[j] < ends[run]; j++) {
-        const from = Math.max(starts[run], timeline.starts[j]), to = Math.min(ends[run], timeline.ends[j]);
-        if (to <= from) continue;
-        const before = found[found.length - 1];
-        if (before && before.to === from && before.label === timeline.labels[j] && before.called === called) before.to = to;
-        else found.push({ from, to, label: timeline.labels[j], called });
+        const start = Math.max(starts[run], timeline.starts[j]), end = Math.min(ends[run], timeline.ends[j]);
+        if (end <= start) continue;
+        from.push(start);
+        to.push(end);
+        labels.push(timeline.labels[j]);
+        scores.push(values[run]);
       }
     }
-    return found;
+    held.cells = { from: Float64Array.from(from), to: Float64Array.from(to), labels: Int8Array.from(labels), values: Float64Array.from(scores) };
+    return held.cells;
   }
 
   function errorsOf(timeline, system = current()) {
+    const { from, to, labels, values } = cellsOf(timeline, system), called = calls(system);
     let falsePositive = 0, falseNegative = 0;
-    for (const { from, to, label, called } of pieces(timeline, system)) {
-      if (label === 0 && called) falsePositive += to - from;
-      if (label === 1 && !called) falseNegative += to - from;
+    for (let i = 0; i < from.length; i++) {
+      const spoof = called(values[i]);
+      if (labels[i] === 0 && spoof) falsePositive += to[i] - from[i];
+      if (labels[i] === 1 && !spoof) falseNegative += to[i] - from[i];
     }
     return { falsePositive, falseNegative };
   }
 
   function calledOf(timeline, system = current()) {
-    return pieces(timeline, system).reduce((sum, { from, to, called }) => sum + (called ? to - from : 0), 0);
+    const { from, to, values } = cellsOf(timeline, system), called = calls(system);
+    let sum = 0;
+    for (let i = 0; i < from.length; i++) if (called(values[i])) sum += to[i] - from[i];
+    return sum;
   }
 
   // Ranges that are called spoof, with their mean score towards spoof, time-weighted: what event measures count.
   function calledRanges(timeline, system) {
-    const { starts, ends, values } = runsOf(timeline, system), sign = system.higher === "spoof" ? 1 : -1;
+    const { starts, ends, values } = runsOf(timeline, system), sign = system.higher === "spoof" ? 1 : -1, called = calls(system);
     const found = [];
     for (let run = 0; run < values.length; run++) {
-      if (!calledSpoof(system, values[run]) || ends[run] <= starts[run]) continue;
+      if (!called(values[run]) || ends[run] <= starts[run]) continue;
       const weight = ends[run] - starts[run], before = found[found.length - 1];
       if (before && starts[run] - before.to < 1e-9) { before.sum += sign * values[run] * weight; before.to = ends[run]; }
       else found.push({ from: starts[run], to: ends[run], sum: sign * values[run] * weight });
@@ -122,15 +135,22 @@ spoofspan.timelines = (function () {
     const { falsePositive, falseNegative } = errorsOf(timeline);
     const text = `${seconds(timeline.duration)}; at this threshold ${seconds(falsePositive)} false positive, ${seconds(falseNegative)} false negative${eventsText(timeline)}`;
     timeline.summary.textContent = text;
-    const spoofed = timeline.ends.flatMap((end, i) => (timeline.labels[i] === 1 ? [`${timeline.starts[i].toFixed(2)} to ${end.toFixed(2)} s`] : []));
+    timeline.spoofed = timeline.spoofed || timeline.ends.flatMap((end, i) => (timeline.labels[i] === 1 ? [`${timeline.starts[i].toFixed(2)} to ${end.toFixed(2)} s`] : [])).join(", ");
     const zoomed = timeline.to - timeline.from < timeline.duration ? ` Shown: ${timeline.from.toFixed(2)} to ${timeline.to.toFixed(2)} s.` : "";
-    timeline.canvas.setAttribute("aria-label", `Timeline of ${timeline.id}, ${text}. Spoofed: ${spoofed.join(", ") || "nothing"}.${zoomed}`);
+    timeline.canvas.setAttribute("aria-label", `Timeline of ${timeline.id}, ${text}. Spoofed: ${timeline.spoofed || "nothing"}.${zoomed}`);
   }
 
   // ------------------------------------------------------------------ looks
 
-  // Each state has a colour and a hatching, so that nothing hangs on the colour alone.
+  // Each state has a colour and a hatching, so that nothing hangs on the colour alone. Made once for each theme and scale.
+  const made = new Map();
   function looks(pen, scale) {
+    const key = `${spoofspan.root.dataset.theme} ${scale}`;
+    if (!made.has(key)) made.set(key, makeLooks(pen, scale));
+    return made.get(key);
+  }
+
+  function makeLooks(pen, scale) {
     const tile = (colour, mark) => {
       const size = 6 * scale;
       const small = element("canvas", { width: size, height: size });
@@ -163,7 +183,7 @@ spoofspan.timelines = (function () {
   // ------------------------------------------------------------------ drawing
 
   function layout(timeline) {
-    const reference = timeline.kinds.length ? 15 : 3;
+    const reference = timeline.attacks.length ? 15 : 3;
     const wave = labelled ? reference + LANE + GAP : reference;
     let top = wave + (timeline.waveform ? WAVE + GAP : 0);
     const lanes = shownSystems().map((system) => {
@@ -177,27 +197,17 @@ spoofspan.timelines = (function () {
     return { reference, wave, lanes, height: top + strips.AXIS };
   }
 
-  function draw(timeline) {
-    const { reference, wave, lanes, height } = layout(timeline);
-    const picture = strips.prepare(timeline, height);
-    if (!picture) return;
-    const { pen, scale, width, left, span, narrow, x, word } = picture;
-    const look = looks(pen, scale);
+  // What no threshold changes: the reference, the sound, the scores, and the words beside the lanes.
+  function paintStill(timeline, picture, { reference, wave, lanes }) {
+    const { pen, scale, width, left, span, narrow, x, word } = picture, look = looks(pen, scale);
     const words = narrow ? ["truth", "sound", "called", "errors"] : ["reference", "sound", "decision", "errors"];
-    const bar = (from, to, top, fill) => {
-      // on whole pixels, so that neighbours leave no seam
-      const start = Math.round(Math.max(x(from), left) * scale) / scale, end = Math.round(Math.min(x(to), width) * scale) / scale;
-      if (end < left || start > width || to <= timeline.from || from >= timeline.to) return;
-      pen.fillStyle = fill;
-      pen.fillRect(start, top, Math.max(end - start, 1 / scale), LANE);
-    };
     if (labelled) word(words[0], reference + 9);
-    if (labelled) timeline.ends.forEach((end, i) => bar(timeline.starts[i], end, reference, look.labels[timeline.labels[i]] || look.none));
+    if (labelled) timeline.ends.forEach((end, i) => bar(timeline, picture, timeline.starts[i], end, reference, look.labels[timeline.labels[i]] || look.none));
     pen.textAlign = "left";
     pen.fillStyle = css("--quiet");
-    for (const [from, to, kind] of timeline.kinds) {
+    for (const [from, to, attack] of timeline.attacks) {
       const start = Math.max(x(from), left);
-      if (Math.min(x(to), width) - start > pen.measureText(kind).width + 4) pen.fillText(kind, start + 3, reference - 4);
+      if (Math.min(x(to), width) - start > pen.measureText(attack).width + 4) pen.fillText(attack, start + 3, reference - 4);
     }
     if (timeline.waveform) {
       word(words[1], wave + WAVE / 2 + 4);
@@ -205,34 +215,81 @@ spoofspan.timelines = (function () {
       strips.drawSound(timeline, picture, { peaks: timeline.peaks, seconds: timeline.waveform.seconds }, wave, WAVE);
     }
     for (const { system, name, scores, decision, error, events } of lanes) {
+      pen.textAlign = "left";
       if (beside.size) {
-        pen.textAlign = "left";
         pen.fillStyle = css("--ink");
         pen.font = "600 " + strips.FONT;
         pen.fillText(system.name.length > 60 ? system.name.slice(0, 59) + "\u2026" : system.name, left + 4, name);
         pen.font = strips.FONT;
       }
+      if (!timeline.scores[system.number]) {
+        pen.fillStyle = css("--quiet");
+        pen.fillText("The scores of this system are not in the page, which shows the timelines of the best ones.", left + 4, scores + SCORES / 2);
+        continue;
+      }
       word(words[2], decision + 9);
       if (labelled) word(words[3], error + 9);
       pen.fillStyle = css("--line");
-      pen.fillRect(left, error + LANE - 1, span, 1);
-      for (const { from, to, label, called } of pieces(timeline, system)) {
-        bar(from, to, decision, look.labels[called ? 1 : 0]);
-        if (label === 0 && called) bar(from, to, error, look.falsePositive);
-        if (label === 1 && !called) bar(from, to, error, look.falseNegative);
-      }
+      if (labelled) pen.fillRect(left, error + LANE - 1, span, 1);
       if (labelled && data.iou) {
-        const met = eventsOf(timeline, system);
         word("events", events + 9);
         pen.fillStyle = css("--line");
         pen.fillRect(left, events + LANE - 1, span, 1);
-        for (const { from, to } of met.false) bar(from, to, events, look.falsePositive);
-        for (const { from, to, found } of met.events) bar(from, to, events, found ? look.labels[1] : look.falseNegative);
       }
-      strips.drawScores(timeline, picture, runsOf(timeline, system), thresholdOf(system), scores, scores + SCORES);
+      const { from, to } = cellsOf(timeline, system);
+      for (let i = 0; i < from.length; i++) { // all that is decided, as bona fide; what is called spoof comes over it
+        const start = from[i];
+        while (i + 1 < from.length && from[i + 1] === to[i]) i += 1;
+        bar(timeline, picture, start, to[i], decision, look.labels[0]);
+      }
+      strips.drawRuns(timeline, picture, runsOf(timeline, system), scores, scores + SCORES, axisOf(timeline, system));
+    }
+  }
+
+  // The axis of a system in all timelines.
+  const axisOf = (timeline, system) => system.axis || [Math.min(...runsOf(timeline, system).values), Math.max(...runsOf(timeline, system).values)];
+
+  // On whole pixels, so that neighbours leave no seam.
+  function bar(timeline, { pen, x, left, width, scale }, from, to, top, fill) {
+    if (to <= timeline.from || from >= timeline.to) return;
+    const start = Math.round(Math.max(x(from), left) * scale) / scale, end = Math.round(Math.min(x(to), width) * scale) / scale;
+    if (end < left || start > width) return;
+    pen.fillStyle = fill;
+    pen.fillRect(start, top, Math.max(end - start, 1 / scale), LANE);
+  }
+
+  function draw(timeline) {
+    const places = layout(timeline), picture = strips.prepare(timeline, places.height);
+    if (!picture) return;
+    const key = `${places.lanes.map(({ system }) => system.number)} ${beside.size}`;
+    strips.drawStill(timeline, picture, key, (still) => paintStill(timeline, still, places));
+    const look = looks(picture.pen, picture.scale);
+    for (const { system, scores, decision, error, events } of places.lanes) {
+      if (!timeline.scores[system.number]) continue;
+      const { from, to, labels, values } = cellsOf(timeline, system), called = calls(system);
+      const spoof = strips.coverOf(picture), falsePositive = strips.coverOf(picture), falseNegative = strips.coverOf(picture);
+      const [first, last] = strips.shownRuns(timeline, from, to);
+      for (let i = first; i < last; i++) {
+        if (called(values[i])) {
+          strips.addCover(spoof, timeline, from[i], to[i]);
+          if (labels[i] === 0) strips.addCover(falsePositive, timeline, from[i], to[i]);
+        } else if (labels[i] === 1) {
+          strips.addCover(falseNegative, timeline, from[i], to[i]);
+        }
+      }
+      strips.drawCover(picture, spoof, decision, LANE, look.labels[1]);
+      if (labelled) { // errors stand on the line of their lane
+        strips.drawCover(picture, falsePositive, error, LANE - 1, look.falsePositive);
+        strips.drawCover(picture, falseNegative, error, LANE - 1, look.falseNegative);
+      }
+      if (labelled && data.iou) {
+        const met = eventsOf(timeline, system);
+        for (const range of met.false) bar(timeline, picture, range.from, range.to, events, look.falsePositive);
+        for (const event of met.events) bar(timeline, picture, event.from, event.to, events, event.found ? look.labels[1] : look.falseNegative);
+      }
+      strips.drawThreshold(picture, thresholdOf(system), scores, scores + SCORES, axisOf(timeline, system));
     }
     strips.drawTimes(timeline, picture);
-    describe(timeline);
   }
 
   // ------------------------------------------------------------------ in the list
@@ -250,20 +307,29 @@ spoofspan.timelines = (function () {
       if (!isIntersecting) { visible.delete(target.timeline); continue; }
       visible.add(target.timeline);
       draw(target.timeline);
+      describe(target.timeline);
     }
-  }, { rootMargin: "200px" });
-  const drawVisible = () => { for (const timeline of visible) if (timeline.canvas.isConnected) draw(timeline); };
+  });
+  // The words come last: after each of them, the browser would lay out the page again to draw the next timeline.
+  function drawVisible() {
+    const seen = [...visible].filter(({ canvas }) => canvas.isConnected);
+    seen.forEach(draw);
+    seen.forEach(describe);
+  }
 
   function item(timeline) {
     const canvas = element("canvas", { class: "timeline", tabindex: "0", role: "img" });
     canvas.timeline = timeline;
     timeline.canvas = canvas;
-    timeline.draw = () => draw(timeline);
-    timeline.moved = () => link.write(place(timeline));
+    timeline.draw = () => { draw(timeline); describe(timeline); };
+    if (link) timeline.moved = () => link.write(place(timeline));
     canvas.style.height = `${layout(timeline).height}px`;
     timeline.summary = element("span", { class: "quiet" });
-    const share = element("button", { type: "button", class: "small", "aria-label": `Copy a link to ${timeline.id}`, title: "Copy a link to what is seen here" }, "link");
-    const tools = element("span", { class: "timeline-tools" }, ...strips.buttons(timeline), copyOn(share, () => link.address(place(timeline))));
+    const tools = element("span", { class: "timeline-tools" }, ...strips.buttons(timeline));
+    if (link) {
+      const share = element("button", { type: "button", class: "small", "aria-label": `Copy a link to ${timeline.id}`, title: "Copy a link to what is seen here" }, "link");
+      tools.append(copyOn(share, () => link.address(place(timeline))));
+    }
     const about = Object.entries(timeline.columns || {}).map(([name, value]) => `${name} ${value}`).join(", ");
     const head = element("div", { class: "timeline-head" },
       element("span", { class: "timeline-id", dir: "auto" }, timeline.id), timeline.summary,
@@ -295,5 +361,5 @@ spoofspan.timelines = (function () {
 
   window.addEventListener("beforeprint", () => document.querySelectorAll("canvas.timeline").forEach((canvas) => draw(canvas.timeline)));
 
-  return { all, beside, errorsOf, eventsOf, calledOf, list, scrollTo, drawVisible };
+  return { all, load, beside, errorsOf, eventsOf, calledOf, list, scrollTo, drawVisible };
 })();
