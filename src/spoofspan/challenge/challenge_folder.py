@@ -10,32 +10,42 @@ import json
 import shutil
 import warnings
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import isnan
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
-from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError
+from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, warn_user
 from spoofspan.base.locks import own_file, part_of
 from spoofspan.challenge.definition import DEFINITION, DURATIONS, HIDDEN, PUBLIC, UTTERANCES, Definition
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.instructions import SAMPLE, instructions
-from spoofspan.challenge.measured_submission import measured_submission
+from spoofspan.challenge.measured_submission import System, measured_groups, measured_submission, of_groups
 from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.sample_submission import sample, sample_files
 from spoofspan.challenge.submission import ABOUT
 from spoofspan.challenge.team_results import Judge
 from spoofspan.data.references import References
+from spoofspan.data.utterance_scores import VerificationScores
 from spoofspan.formats.text.durations import read_durations, reco2dur_lines
 from spoofspan.formats.writing import write_atomically
+from spoofspan.measures.measure import Measure
 from spoofspan.report.table import json_text
 
 README, BUNDLE = "README.md", "codabench.zip"
+Platform = Literal["evalai", "huggingface"]
+OTHER_PLATFORMS: Mapping[Platform, str] = {"evalai": "eval.ai", "huggingface": "a competition on huggingface.co"}
 FIRST_TIME = (1980, 1, 1, 0, 0, 0)  # of files in archives, so that equal content gives equal bytes
 
 
 def build_challenge(
-    folder: Path, definition: Definition, hidden: HiddenPart, *, docker_image: str | None = None
+    folder: Path,
+    definition: Definition,
+    hidden: HiddenPart,
+    *,
+    docker_image: str | None = None,
+    platforms: Sequence[Platform] = (),
 ) -> dict[str, str]:
     """Build a challenge.
 
@@ -49,6 +59,8 @@ def build_challenge(
         The labels, and what they are grouped by.
     docker_image
         For Codabench: an image with Python 3.10 or newer.
+    platforms
+        Others than Codabench to make bundles for: ``"evalai"``, ``"huggingface"``.
 
     Returns
     -------
@@ -57,25 +69,30 @@ def build_challenge(
 
     """
     from spoofspan.challenge.codabench import write_bundle
+    from spoofspan.challenge.other_platforms import evalai_bundle, huggingface_bundle
+
+    bundles = {"evalai": evalai_bundle, "huggingface": huggingface_bundle}
 
     for name in hidden.phases:
         definition.phase(name)
     hidden.fit(definition)
     timed = definition.submissions != "utterance-scores"
     public = PublicPart.of(definition, read_durations(cast("References", hidden.truth)) if timed else hidden.utterances)
-    try_measures(public, hidden)
     if caution := hidden.telling_ids():
-        warnings.warn(caution, SpoofspanWarning, stacklevel=2)
+        warn_user(caution, SpoofspanWarning)
     with _new_folder(folder) as new:
         (new / HIDDEN).mkdir()
         (new / PUBLIC).mkdir()
-        hidden.write(new / HIDDEN)
+        try_measures(public, hidden.write(new / HIDDEN))
         _write_public(public, new / PUBLIC)
         write_bundle(new, public, docker_image)
+        for name in platforms:
+            write_atomically(new / f"{name}.zip", [bundles[name](new, public)])
     return {
         f"{PUBLIC}/": f"for teams: {len(public.utterances):,} utterances, durations, rules, a sample submission",
         f"{HIDDEN}/": "for the organisers: labels, groups, clusters",
         BUNDLE: "for codabench.org: it has the labels",
+        **{f"{name}.zip": f"for {OTHER_PLATFORMS[name]}: it has the labels" for name in platforms},
     }
 
 
@@ -114,6 +131,20 @@ def try_measures(public: PublicPart, hidden: HiddenPart) -> None:
                         few = f"{len(judge.hidden.utterances):,} utterances that count in the phase {phase!r}"
                         raise UndefinedMeasureError(f"{measure} has no value on the {few}; let more count") from None
                     raise UndefinedMeasureError(f"{measure} has no value on these labels: {error}") from None
+    if isinstance(hidden.asv, VerificationScores) and Measure.parse(of_groups(definition)).kind.needs_asv:
+        for by in hidden.by:
+            _try_groups(hidden, definition, system, by)
+
+
+def _try_groups(hidden: HiddenPart, definition: Definition, system: System, by: str) -> None:
+    """Refuse a column that the trials of the verification system do not have."""
+    groups = measured_groups(hidden, definition, system, by, 0.5, hidden.resampling(definition.confidence))
+    if all(isnan(one["value"]) for one in groups):
+        raise UsageError(
+            f"by={by!r}: {of_groups(definition)} has no value in any group; the verification scores must tell which "
+            "trials are in which: give a table with a score of each trial of REFERENCES (spk, filename, asv-score) as "
+            "--asv-scores"
+        )
 
 
 def _write_public(public: PublicPart, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a challenge measures and how, and its folder.
+"""Definition of a challenge, and its folder.
 
 ::
 
@@ -8,7 +8,10 @@
     CHALLENGE/public/README.md           the same in words, for teams
     CHALLENGE/public/sample_submission.zip
     CHALLENGE/hidden/...                 labels: hidden_part.py
-    CHALLENGE/results/PHASE/TEAM.json    team_results.py
+    CHALLENGE/ledger.jsonl               everything that happened: ledger.py
+    CHALLENGE/received/HASH/...          submissions, as they came: received.py
+    CHALLENGE/results/PHASE/TEAM/...     team_results.py
+    CHALLENGE/former/NUMBER/...          both parts before a change: rescoring.py
     CHALLENGE/codabench.zip              codabench.py
 
 Nothing in the public part depends on the labels: two challenges that differ in their labels alone have the same bytes
@@ -17,6 +20,7 @@ there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
@@ -31,18 +35,36 @@ from spoofspan.data.rules import rules_for
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.events.event_scores import check_parameters
-from spoofspan.measures.measure import Measure
-from spoofspan.measures.measure_settings import ScoresAre
+from spoofspan.measures.measure import Measure, ScoresAre
 
-PUBLIC, HIDDEN, RESULTS = "public", "hidden", "results"
+PUBLIC, HIDDEN, RESULTS, FORMER = "public", "hidden", "results", "former"
 DEFINITION, DURATIONS, UTTERANCES = "challenge.json", "reco2dur", "utterances"
 # What a team submits, and which measures there are of it.
-Submitted = Literal["scores", "proposals", "utterance-scores"]
+Submitted = Literal["scores", "boundary-scores", "proposals", "utterance-scores"]
 SUBMITTED: Mapping[Submitted, str] = {
     "scores": "of ranges, points, utterances or events",
+    "boundary-scores": "of boundary points, as point-boundary-eer@20ms",
     "proposals": "of events, as event-ap@iou=0.5",
     "utterance-scores": "of utterances, as utterance-eer",
 }
+# Which of a team's valid submissions counts, and how teams of the same published value are ranked.
+Counts = Literal["last", "best", "chosen"]
+Ties = Literal["shared", "dense", "earlier"]
+COUNTS: Mapping[Counts, str] = {
+    "last": "the last valid submission of a team counts",
+    "best": "the best valid submission of a team counts",
+    "chosen": "the submission that a team chooses counts, its last valid one until it has chosen",
+}
+TIES: Mapping[Ties, str] = {
+    "shared": "teams with the same value share the better rank (1, 1, 3)",
+    "dense": "teams with the same value share a rank, and no rank is left out (1, 1, 2)",
+    "earlier": "of teams with the same value, the one that submitted first is ranked first",
+}
+# What no value depends on: it can change while a challenge runs.
+POLICY = (
+    *("title", "phases", "max_submissions", "max_per_day", "counts", "ties", "grace", "contact", "fact_sheet"),
+    *("hidden_board", "migrate"),
+)
 VERSION = 1
 TIME = "%Y-%m-%d %H:%M:%S"
 
@@ -84,7 +106,7 @@ def _utc(text: str, whole: str) -> str:
 
 @dataclass(frozen=True)
 class Definition:
-    """What is measured, under which rules, and when.
+    """Measures, rules and dates of a challenge.
 
     Parameters
     ----------
@@ -101,14 +123,32 @@ class Definition:
     hop, higher
         Of submissions that do not say themselves how long a frame is, and what high scores mean.
     submissions
-        What teams submit: ``"scores"`` in time, ``"proposals"``, or ``"utterance-scores"``, one for each utterance or
-        trial.
+        What teams submit: ``"scores"`` in time, ``"boundary-scores"`` in time, high where spoof begins or ends,
+        ``"proposals"``, or ``"utterance-scores"``, one for each utterance or trial.
     fps
         Of proposals whose times are frames.
     smoothing, min_duration, merge_gap
         How proposals are made of scores, for event measures.
     max_submissions
         How many submissions of a team are scored in a phase. Each says something of the labels.
+    max_per_day
+        How many of them on one day, in UTC.
+    counts
+        Which of a team's valid submissions counts, see :data:`COUNTS`.
+    ties
+        How teams with the same published value are ranked, see :data:`TIES`.
+    optional
+        Measures at a threshold that a team need not be measured by: one that states none has ``-`` there.
+    grace
+        For how many minutes after its end a phase still takes submissions.
+    contact
+        An address for teams.
+    fact_sheet
+        Questions that teams answer with a submission, on platforms that ask: key -> question.
+    hidden_board
+        Whether platforms hide the leaderboard from teams.
+    migrate
+        Whether platforms submit what was valid in one phase to the next.
 
     """
 
@@ -128,6 +168,15 @@ class Definition:
     min_duration: float = 0.0
     merge_gap: float = 0.0
     max_submissions: int = 10
+    max_per_day: int | None = None
+    counts: Counts = "last"
+    ties: Ties = "shared"
+    optional: tuple[str, ...] = ()
+    grace: int = 0
+    contact: str = ""
+    fact_sheet: Mapping[str, str] = field(default_factory=dict)
+    hidden_board: bool = False
+    migrate: bool = False
 
     def __post_init__(self) -> None:
         if self.submissions not in SUBMITTED:
@@ -140,18 +189,35 @@ class Definition:
             raise UsageError(f"confidence={self.confidence!r}: must lie between 0 and 1, as 0.95")
         if not isinstance(self.max_submissions, int) or self.max_submissions < 1:
             raise UsageError(f"max_submissions={self.max_submissions!r}: must be a whole number from 1 on")
+        if self.max_per_day is not None and not 1 <= self.max_per_day <= self.max_submissions:
+            raise UsageError(f"max_per_day={self.max_per_day!r}: must lie between 1 and max_submissions")
+        if self.counts not in COUNTS:
+            raise UsageError(f"counts={self.counts!r}: {nearest_name(self.counts, COUNTS)}")
+        if self.ties not in TIES:
+            raise UsageError(f"ties={self.ties!r}: {nearest_name(self.ties, TIES)}")
+        if not isinstance(self.grace, int) or self.grace < 0:
+            raise UsageError(f"grace={self.grace!r}: must be a whole number of minutes")
+        for key in self.fact_sheet:
+            if not re.fullmatch(r"[A-Za-z_]\w*", key, re.ASCII):
+                raise UsageError(f"fact_sheet: {key!r} must be a name of letters, digits and _, as team_size")
         if self.higher not in (None, "bonafide", "spoof"):
             raise UsageError(f"higher={self.higher!r}: must be 'bonafide' or 'spoof'")
         if self.rules.get("partial"):
             raise UsageError("partial=True: teams would be measured on different utterances; leave it out")
         rules_for("range", self.convention, self.rules)
         for measure in self.parsed:
+            measure.kind.ranked_by()  # or refused
             self._check(measure)
+        for name in self.optional:
+            self._check_optional(Measure.parse(name))
         self.options.refuse_proposing_without_events(self.parsed)
-        if self.submissions != "scores" and (self.hop is not None or self.options.makes_proposals):
-            raise UsageError(f"hop, smoothing, min_duration and merge_gap are of scores, not of {self.submissions}")
-        if self.submissions == "proposals" and self.higher is not None:
-            raise UsageError("higher is of scores: a high confidence of a proposal means spoof; leave it out")
+        if not self.takes_timed_scores and self.hop is not None:
+            raise UsageError(f"hop is of scores in time, not of {self.submissions}; leave it out")
+        if self.submissions != "scores" and self.options.makes_proposals:
+            raise UsageError(f"smoothing, min_duration and merge_gap are of scores, not of {self.submissions}")
+        if self.submissions in ("proposals", "boundary-scores") and self.higher is not None:
+            means = "confidence means spoof" if self.submissions == "proposals" else "score means a boundary"
+            raise UsageError(f"higher is of scores of spoof; in {self.submissions}, a high {means}: leave it out")
         if self.fps is not None and self.submissions != "proposals":
             raise UsageError("fps is of proposals, which nobody submits here; leave it out")
         names = [one.name.casefold() for one in self.phases]
@@ -164,16 +230,21 @@ class Definition:
     def _check(self, measure: Measure) -> None:
         """Refuse a measure that cannot be taken of what is submitted."""
         kind = measure.kind
-        if kind.of_boundaries:
-            raise UsageError(f"{measure} needs scores of boundaries, which a challenge does not take")
-        if kind.needs_asv:
-            raise UsageError(f"{measure} needs a speaker verification system, which a challenge does not take")
-        if kind.trials and self.submissions == "scores":
+        if kind.of_boundaries and self.submissions != "boundary-scores":
+            raise UsageError(
+                f"{measure} needs scores of boundaries: give submissions='boundary-scores' (--submissions "
+                "boundary-scores)"
+            )
+        if kind.trials and self.takes_timed_scores:
             raise UsageError(
                 f"{measure} needs a key of trials and one score of each: give submissions='utterance-scores' "
                 "(--submissions utterance-scores)"
             )
-        of = {"proposals": measure.basis == EVENT, "utterance-scores": measure.basis == "utterance"}
+        of = {
+            "boundary-scores": kind.of_boundaries,
+            "proposals": measure.basis == EVENT,
+            "utterance-scores": measure.basis == "utterance",
+        }
         if not of.get(self.submissions, True):
             raise UsageError(
                 f"{measure} cannot be measured of {self.submissions}; take measures {SUBMITTED[self.submissions]}, or "
@@ -182,17 +253,39 @@ class Definition:
         if measure.basis == EVENT:
             check_parameters(measure)
         else:
-            self.options.plan(measure, None, trials=True)
+            self.options.plan(measure, None, trials=True, boundaries=kind.of_boundaries)
         if kind.declared and self.scores_are is None:
             raise UsageError(f"{measure} takes scores at their word: give scores_are='llr' or 'probability'")
 
+    def _check_optional(self, measure: Measure) -> None:
+        """Refuse an optional measure that nothing could be missing for."""
+        names = list(map(str, self.parsed))
+        if str(measure) not in names or not self.takes_threshold(measure):
+            raise UsageError(f"optional={str(measure)!r}: give a measure of the challenge that needs a threshold")
+        if str(measure) == names[0]:
+            raise UsageError(f"optional={str(measure)!r}: this measure ranks, so every team needs it")
+
+    def is_optional(self, measure: Measure) -> bool:
+        """True if a team may do without a measure."""
+        return str(measure) in {str(Measure.parse(name)) for name in self.optional}
+
     def takes_threshold(self, measure: Measure) -> bool:
-        """Whether a measure is taken at a threshold that the team states."""
+        """True if a measure is taken at a threshold that the team states."""
         return measure.takes_threshold if self.submissions == "scores" else measure.at_threshold
 
     @property
+    def takes_timed_scores(self) -> bool:
+        """True if teams submit scores in time, of spoof or of boundaries."""
+        return self.submissions in ("scores", "boundary-scores")
+
+    @property
+    def usual(self) -> dict[str, Any]:
+        """The hop of scores, and the meaning of high ones, where a submission states none."""
+        return {"hop": self.hop, "higher": "spoof" if self.submissions == "boundary-scores" else self.higher}
+
+    @property
     def options(self) -> EvaluationOptions:
-        """How measures are taken."""
+        """Settings of measures."""
         return EvaluationOptions(
             self.convention,
             self.eer_rule,
@@ -223,12 +316,13 @@ class Definition:
 
     @classmethod
     def from_dict(cls, plain: Any, place: str) -> Definition:
-        """What :meth:`to_dict` wrote."""
+        """Inverse of :meth:`to_dict`."""
         try:
             if plain.pop("challenge") != VERSION:
                 raise DataError(f"{place}: a challenge of another version; build it again")
             phases = tuple(Phase(**one) for one in plain.pop("phases"))
-            return cls(phases=phases, measures=tuple(plain.pop("measures")), **plain)
+            optional = tuple(plain.pop("optional", ()))
+            return cls(phases=phases, measures=tuple(plain.pop("measures")), optional=optional, **plain)
         except (AttributeError, KeyError, TypeError):
             raise DataError(f"{place}: not the definition of a challenge; get the public part again") from None
 

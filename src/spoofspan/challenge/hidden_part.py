@@ -2,9 +2,10 @@
 
 ::
 
-    CHALLENGE/hidden/references.parquet   who is spoofed when; none where labels are of whole utterances
+    CHALLENGE/hidden/references.parquet   reference labels; none where labels are of whole utterances
     CHALLENGE/hidden/metadata.parquet     these labels, and the columns of --by and --cluster
-    CHALLENGE/hidden/settings.json        which columns they are, the utterances of phases, regions
+    CHALLENGE/hidden/asv.parquet          scores of a verification system, for measures of a tandem (t-DCF, t-EER)
+    CHALLENGE/hidden/settings.json        which columns they are, the utterances of phases, regions, rates of the same
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
+from hashlib import sha256
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -25,24 +29,30 @@ from spoofspan.base.version import __version__
 from spoofspan.challenge.definition import Definition, read_json
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import RULES_VERSION, Regions
+from spoofspan.data.utterance_scores import TRIALS, VerificationScores
 from spoofspan.evaluation.breakdown import BREAKDOWNS
+from spoofspan.evaluation.plan import EvaluationOptions
+from spoofspan.evaluation.selections import NO_ATTACKS
 from spoofspan.evaluation.signature import references_hash
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.convert import write_references
 from spoofspan.formats.reading import read_references
 from spoofspan.formats.text.protocol import read_metadata
 from spoofspan.formats.writing import write_atomically
+from spoofspan.measures.costs import VerificationErrors
+from spoofspan.report.results import finite
 from spoofspan.report.table import json_text
 from spoofspan.uncertainty.clusters import UNNAMED, Grouping, Resampling, factors_of
 
 LETTERS, MOST_PREFIXES = re.compile(r"[^\W\d_]*"), 20
 REFERENCES, METADATA, SETTINGS = "references.parquet", "metadata.parquet", "settings.json"
+ASV_SCORES = "asv.parquet"
 CLUSTERS, LABELS = "(cluster)", "(label)"  # columns that are no columns of metadata
 
 
 @dataclass(frozen=True, eq=False)
 class HiddenPart:
-    """What the organisers keep.
+    """Hidden part of a challenge, for its organisers.
 
     Parameters
     ----------
@@ -50,8 +60,8 @@ class HiddenPart:
         References, with durations where submissions are in time; or the label of each utterance, ``bonafide`` or
         ``spoof``, or of each trial, ``target``, ``nontarget`` or ``spoof``.
     by
-        Columns of the leaderboard besides the measures: ``kind``, ``length`` or ``boundary`` -> None, or the name of a
-        column -> utterance -> value.
+        Columns of the leaderboard besides the measures: ``attack``, ``length`` or ``boundary`` -> None, or the name of
+        a column -> utterance -> value; and two of these names with a comma between them -> None, which crosses them.
     cluster, clusters
         What is left out as a whole, as speakers, by name, and utterance -> cluster; None: utterances. Crossed factors
         have names of their own: ``{"speaker": {...}, "attack": {...}}``.
@@ -59,6 +69,8 @@ class HiddenPart:
         Name of a phase -> the utterances that count in it, of phases that do not count all.
     regions
         The time that counts; None: all.
+    asv
+        Scores or error rates of a speaker verification system, for measures of the tandem; None: there is none.
 
     """
 
@@ -68,6 +80,7 @@ class HiddenPart:
     clusters: Grouping | None = None
     phases: Mapping[str, Sequence[str]] = field(default_factory=dict)
     regions: Regions | None = None
+    asv: VerificationScores | VerificationErrors | None = None
 
     def __post_init__(self) -> None:
         known = set(self.utterances)
@@ -80,10 +93,14 @@ class HiddenPart:
                     f"{name}: no value for {len(missing):,} utterances, as {missing[0]!r}; give one for every utterance"
                 )
         for name in self.by:
-            if self.by[name] is None and name not in BREAKDOWNS:
+            if "," in name:
+                lacking = [one for one in name.split(",") if not self.by.get(one)]
+                if lacking or name.count(",") > 1 or self.by[name] is not None:
+                    raise UsageError(f"by={name!r}: cross two columns of metadata that are given by themselves too")
+            elif self.by[name] is None and name not in BREAKDOWNS:
                 raise UsageError(f"by={name!r}: give the column with a value for every utterance")
-        if "kind" in self.by and self.by["kind"] is None and getattr(self.truth, "kinds", None) is None:
-            raise UsageError("these references have no kinds; give RTTM with attack names, or a column 'kind'")
+        if self.by.get("attack", {}) is None and getattr(self.truth, "attacks", None) is None:
+            raise UsageError(NO_ATTACKS)
         for name, utterances in self.phases.items():
             strange = sorted(set(utterances) - known)
             if strange or not utterances:
@@ -92,7 +109,7 @@ class HiddenPart:
 
     @property
     def factors(self) -> dict[str, Mapping[str, str]]:
-        """What is left out as a whole, by name; none: utterances."""
+        """Factors that are left out as a whole, by name; none: utterances."""
         return {} if self.clusters is None else factors_of(self.clusters, self.cluster or UNNAMED)
 
     @property
@@ -102,7 +119,7 @@ class HiddenPart:
 
     def fit(self, definition: Definition) -> None:
         """Refuse labels that say too little for what is measured."""
-        timed = [name for name, column in self.by.items() if column is None]
+        timed = [name for name, column in self.by.items() if column is None and "," not in name]
         if definition.submissions == "utterance-scores":
             if self.regions is not None:
                 raise UsageError("regions are of time, which scores of whole utterances have not; leave them out")
@@ -118,6 +135,14 @@ class HiddenPart:
                 f"by={timed[0]!r} breaks down the time under scores; {definition.submissions} are broken down by "
                 "columns of metadata (--by NAME --metadata FILE)"
             )
+        tandem = [str(one) for one in definition.parsed if one.kind.needs_asv]
+        if tandem and self.asv is None:
+            raise UsageError(
+                f"{tandem[0]} needs a speaker verification system: give its scores or its error rates (--asv-scores, "
+                "--asv-rates), which teams do not see"
+            )
+        if self.asv is not None and not tandem:
+            raise UsageError("no measure needs a verification system; leave it out, or add utterance-min-tdcf")
 
     def telling_ids(self) -> str | None:
         """A caution if the letters that ids begin with tell what an utterance is, as CON and LA do in PartialSpoof."""
@@ -135,8 +160,8 @@ class HiddenPart:
         told = ", ".join(f"{prefix or 'no letter'} ({', '.join(labels)})" for prefix, labels in sorted(found.items()))
         return f"the ids tell the labels by the letters they begin with: {told}; give teams other ids"
 
-    def write(self, folder: Path) -> None:
-        """Write the files of the hidden part, and see that the labels come back as they are."""
+    def write(self, folder: Path) -> HiddenPart:
+        """Write the files of the hidden part, and see that it comes back as it is: what was read is returned."""
         columns: dict[str, Any] = {"utterance": self.utterances}
         kept = {name: column for name, column in self.by.items() if column is not None}
         if isinstance(self.truth, References):
@@ -145,25 +170,35 @@ class HiddenPart:
             kept[LABELS] = self.truth
         kept |= {f"{CLUSTERS}{name}": column for name, column in self.factors.items()}
         columns |= {name: [column[utt] for utt in self.utterances] for name, column in kept.items()}
-        sink = pa.BufferOutputStream()
-        pa.parquet.write_table(pa.table({name: list(column) for name, column in columns.items()}), sink)
-        write_atomically(folder / METADATA, [sink.getvalue().to_pybytes()])
-        settings = {
+        _write_table(folder / METADATA, columns)
+        settings: dict[str, Any] = {
             "by": {name: column is not None for name, column in self.by.items()},
             "clusters": list(self.factors),
             "modality": getattr(self.truth, "modality", None),
             "phases": {name: sorted(utterances) for name, utterances in self.phases.items()},
             "regions": self.regions,
         }
+        if isinstance(self.asv, VerificationScores):
+            _write_table(folder / ASV_SCORES, _columns_of_asv(self.asv))
+        elif self.asv is not None:
+            rates = self.asv.accepted_nontargets, self.asv.rejected_targets, self.asv.accepted_spoofs
+            settings["asv_rates"] = [str(rate) for rate in rates]
         write_atomically(folder / SETTINGS, [json_text(settings).encode()])
-        if HiddenPart.read(folder).content_hash != self.content_hash:
+        read = HiddenPart.read(folder)
+        if read.content_hash != self.content_hash:
             raise DataError("the references do not come back from Parquet as they are; convert them to Parquet first")
+        return read
 
     @classmethod
     def read(cls, folder: Path) -> HiddenPart:
         """Read the files of the hidden part."""
         settings = read_json(folder / SETTINGS)
         try:
+            if settings["by"].get("kind") is False:
+                raise DataError(
+                    f"{folder / SETTINGS}: built by an earlier version with --by kind; build it again with --by "
+                    "attack, and rescore --corrected"
+                )
             by = {
                 name: read_metadata(folder / METADATA, name) if column else None
                 for name, column in settings["by"].items()
@@ -174,7 +209,13 @@ class HiddenPart:
                 truth = replace(read_references(folder / REFERENCES), modality=settings["modality"])
             else:
                 truth = read_metadata(folder / METADATA, LABELS)
-            return cls(truth, by, None, clusters or None, settings["phases"], settings["regions"])
+            asv: VerificationScores | VerificationErrors | None = None
+            if (folder / ASV_SCORES).is_file():
+                asv = _asv_of_columns(pa.parquet.read_table(folder / ASV_SCORES).to_pydict())
+            elif "asv_rates" in settings:
+                accepted, rejected, spoofs = map(Fraction, settings["asv_rates"])
+                asv = VerificationErrors(nan, rejected, accepted, spoofs)
+            return cls(truth, by, None, clusters or None, settings["phases"], settings["regions"], asv)
         except (AttributeError, KeyError, TypeError):
             raise DataError(f"{folder / SETTINGS}: not the settings of a challenge; build it again") from None
 
@@ -189,7 +230,7 @@ class HiddenPart:
         return replace(self, truth={utt: label for utt, label in self.truth.items() if utt in chosen}, phases={})
 
     def resampling(self, confidence: float) -> Resampling:
-        """How intervals are made."""
+        """Settings of intervals."""
         return Resampling(self.factors or None, confidence=confidence)
 
     def count_clusters(self) -> int:
@@ -211,7 +252,7 @@ class HiddenPart:
 
     @cached_property
     def fingerprint(self) -> dict[str, Any]:
-        """What results depend on, besides the definition and the submission."""
+        """Fingerprint of all that results depend on, besides the definition and the submission."""
         columns = {name: column and labels_hash(column) for name, column in self.by.items()}
         return {
             "references": self.content_hash,
@@ -220,9 +261,47 @@ class HiddenPart:
             "regions": self.regions and dict(self.regions),
             "rules": RULES_VERSION,
             "spoofspan": __version__,
+            **({} if self.asv is None else {"verification system": _asv_hash(self.asv)}),
         }
 
-    def arguments(self, definition: Definition) -> dict[str, Any]:
-        """The rules, and the regions that count."""
-        rules = dict(definition.rules)
-        return rules if self.regions is None else {**rules, "regions": self.regions}
+    def options(self, definition: Definition) -> EvaluationOptions:
+        """Settings of measures, with what is hidden: the regions that count, and a verification system."""
+        rules = definition.rules if self.regions is None else {**definition.rules, "regions": self.regions}
+        return replace(definition.options, rules=rules, asv_scores=self.asv)
+
+
+def _write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
+    sink = pa.BufferOutputStream()
+    pa.parquet.write_table(pa.table({name: list(column) for name, column in columns.items()}), sink)
+    write_atomically(path, [sink.getvalue().to_pybytes()])
+
+
+def _columns_of_asv(asv: VerificationScores) -> dict[str, list[Any]]:
+    """A row for each trial: its kind and score, and its id and attack if these are known."""
+    values = [getattr(asv, kind) for kind in TRIALS]
+    columns: dict[str, list[Any]] = {
+        "kind": np.repeat(TRIALS, [one.size for one in values]).tolist(),
+        "score": np.concatenate(values).tolist(),
+    }
+    if asv.trials:
+        columns["trial"] = [trial for kind in TRIALS for trial in asv.trials[kind]]
+    if asv.attacks:
+        others = len(columns["kind"]) - len(asv.attacks)  # spoofs come last
+        columns["attack"] = [*[None] * others, *asv.attacks]
+    return columns
+
+
+def _asv_of_columns(columns: Mapping[str, list[Any]]) -> VerificationScores:
+    rows = {kind: [row for row, of in enumerate(columns["kind"]) if of == kind] for kind in TRIALS}
+    target, nontarget, spoof = (np.array([columns["score"][row] for row in of]) for of in rows.values())
+    attacks = tuple(columns["attack"][row] for row in rows["spoof"]) if "attack" in columns else ()
+    trials = columns.get("trial")
+    ids = {} if trials is None else {kind: tuple(trials[row] for row in of) for kind, of in rows.items()}
+    return VerificationScores(target, nontarget, spoof, attacks, ids)
+
+
+def _asv_hash(asv: VerificationScores | VerificationErrors) -> str:
+    """Hash of a verification system with the ids and attacks of its trials, which groups depend on."""
+    if isinstance(asv, VerificationErrors):
+        return asv.signed
+    return sha256(json_text(finite(_columns_of_asv(asv))).encode()).hexdigest()

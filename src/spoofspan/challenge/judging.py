@@ -1,30 +1,41 @@
-"""Score one submission, or all of a folder: what was scored before is kept, and a refusal does not stop the others.
+"""Score one submission, or all of a folder: the ledger keeps what became of each, and a refusal stops no other.
 
 A team is told what its files and the public part say, the rounded numbers, and nothing else. Whether a submission is
 refused is decided by the check that the team can run itself, on all utterances. If measuring fails after that, for a
 reason that only the labels have, the team is told :data:`NOT_SCORED`, and the organisers the reason.
+
+A submission is copied, measured, and then recorded. Whatever is interrupted before its line is in the ledger did not
+happen, and the next run does it; two operators at once record each submission once.
 """
 
 from __future__ import annotations
 
+import platform
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
 from spoofspan.base.errors import DataError, SpoofspanError, UsageError, nearest_name
-from spoofspan.base.locks import own_folder
+from spoofspan.base.locks import PARTS, own_file
 from spoofspan.base.progress import track
+from spoofspan.base.version import __version__
 from spoofspan.challenge.definition import HIDDEN, RESULTS
 from spoofspan.challenge.hidden_part import HiddenPart
+from spoofspan.challenge.ledger import Clock, Ledger, as_text, utc_now
 from spoofspan.challenge.public_part import PublicPart
-from spoofspan.challenge.published_numbers import rounded
+from spoofspan.challenge.published_numbers import rounded_values
+from spoofspan.challenge.received import keep, kept_at
 from spoofspan.challenge.scoring_process import ScoringProcess
+from spoofspan.challenge.season import REFUSED, SCORED, Received, Season
 from spoofspan.challenge.submission import ABOUT, Submission, opened, submissions_in, team_of
 from spoofspan.challenge.submission_check import check_opened
 from spoofspan.challenge.team_names import look_alike
-from spoofspan.challenge.team_results import Judge, TeamResult, known_teams, spent_by
+from spoofspan.challenge.team_results import Judge, TeamResult
 from spoofspan.measures.kind import EerKind
 from spoofspan.measures.measure import Measure
 from spoofspan.report.results import finite
@@ -41,19 +52,33 @@ class JudgedSubmission:
     state: Literal["scored", "kept", "refused"]  # kept: from an earlier run
     result: TeamResult | None  # None if nothing was kept of it
     problems: tuple[str, ...] = ()
+    number: int = 0  # of its line in the ledger; 0 if it has none
+    reason: str = ""  # for the organisers: why a submission that passed the check was not scored
+
+    @classmethod
+    def of(
+        cls,
+        team: str,
+        outcome: str,
+        result: TeamResult | None,
+        problems: tuple[str, ...],
+        number: int,
+        reason: str,
+    ) -> JudgedSubmission:
+        """By its outcome in the ledger: what was not scored is refused."""
+        return cls(team, "scored" if outcome == SCORED else "refused", result, problems, number, reason)
 
     @property
     def values(self) -> dict[str, float]:
         """The value of each measure, rounded for the team."""
-        measured = () if self.result is None else self.result.measured
-        return {one["measure"]: rounded(one["measure"], float(one["value"])) for one in measured}
+        return {} if self.result is None else rounded_values(self.result.measured)
 
     @property
     def cautions(self) -> list[str]:
         """Notes for the organisers alone, since they come from the labels."""
         measured = () if self.result is None else self.result.measured
         eers = [one for one in measured if isinstance(Measure.parse(one["measure"]).kind, EerKind)]
-        found = [f"not scored: {self.result.reason}"] if self.result is not None and self.result.reason else []
+        found = [f"not scored: {self.reason}"] if self.reason else []
         return found + [
             f"{one['measure']} is over 50 %: do high scores mean what the submission says of them?"
             for one in eers
@@ -63,13 +88,20 @@ class JudgedSubmission:
     def to_dict(self) -> dict[str, Any]:
         """The part of the result that the team may see, as plain data."""
         plain: dict[str, Any] = finite(
-            {"team": self.team, "state": self.state, "values": self.values, "problems": list(self.problems)}
+            {"team": self.team, "state": self.state, "submission": self.number, "values": self.values}
+            | {"problems": list(self.problems)}
         )
         return plain
 
 
 def score_submissions(
-    challenge: Path, submissions: Path, *, phase: str | None = None, teams: Sequence[str] = ()
+    challenge: Path,
+    submissions: Path,
+    *,
+    phase: str | None = None,
+    teams: Sequence[str] = (),
+    received: datetime | None = None,
+    clock: Clock = utc_now,
 ) -> list[JudgedSubmission]:
     """Score the submissions of a folder, or one submission.
 
@@ -84,6 +116,10 @@ def score_submissions(
         Its name; the last one without.
     teams
         Score these alone.
+    received
+        When the submissions came, in UTC; now, without. Deadlines and limits are checked against it.
+    clock
+        Gives the time of lines of the ledger.
 
     Returns
     -------
@@ -97,10 +133,21 @@ def score_submissions(
     several = submissions.is_dir() and not (submissions / ABOUT).is_file()
     names = {path: _team(path) for path in (submissions_in(submissions) if several else [submissions])}
     chosen = _chosen(names, teams) if teams else list(names)
-    results = results_folder(challenge, judge.phase)
-    with own_folder(results), ScoringProcess(challenge, judge.phase) as process:
-        known = known_teams(challenge / RESULTS)
-        return [_scored(judge, path, results, names, known, process) for path in track(chosen, "scoring teams")]
+    now = as_text(clock())
+    came = now if received is None else as_text(received)
+    if came > now:
+        raise UsageError(f"--received {came} lies in the future (it is {now} UTC); give the time of the upload")
+    _remove_parts(challenge)
+    with ScoringProcess(challenge, judge.phase) as process:
+        judging = Judging(challenge, judge, Ledger(challenge, clock), process, came)
+        return [judging.judge_named(path, names) for path in track(chosen, "scoring teams")]
+
+
+def _remove_parts(challenge: Path) -> None:
+    """Remove what processes that were killed left half-written, and nothing that is in use."""
+    for part in challenge.rglob(PARTS):
+        with suppress(UsageError), own_file(part, repr(str(part)), patience=0):
+            pass
 
 
 def judge_of(challenge: Path, phase: str | None) -> Judge:
@@ -110,9 +157,9 @@ def judge_of(challenge: Path, phase: str | None) -> Judge:
     return Judge.of(PublicPart.read(challenge), HiddenPart.read(challenge / HIDDEN), phase)
 
 
-def results_folder(challenge: Path, phase: str) -> Path:
-    """Where the results of a phase are kept."""
-    return challenge / RESULTS / phase
+def results_folder(challenge: Path, phase: str, team: str) -> Path:
+    """Folder of the results of a team in a phase."""
+    return challenge / RESULTS / phase / team
 
 
 def _team(path: Path) -> str | None:
@@ -131,12 +178,12 @@ def _chosen(names: Mapping[Path, str | None], teams: Sequence[str]) -> list[Path
     return [path for path, name in names.items() if name in teams]
 
 
-def _mistaken(path: Path, names: Mapping[Path, str | None], known: Mapping[str, str]) -> str | None:
-    """Why the name of a team would be taken for that of another; None if it is not.
+def _mistaken(path: Path, names: Mapping[Path, str | None], season: Season) -> str | None:
+    """Reason why the name of a team would be taken for that of another; None if it is not.
 
-    A team that has a result keeps its name, and another that looks like it does not touch that result.
+    A team that is in the ledger keeps its name, and another that looks like it does not touch its results.
     """
-    team = names[path] or ""
+    team, known = names[path] or "", {look_alike(team): team for team in season.teams}
     first = known.get(look_alike(team))
     if first is not None:
         return None if first == team else f"the name {team!a} looks like that of the team {first!a}; choose another"
@@ -146,85 +193,162 @@ def _mistaken(path: Path, names: Mapping[Path, str | None], known: Mapping[str, 
     return None
 
 
-def _scored(
-    judge: Judge,
-    path: Path,
-    results: Path,
-    names: Mapping[Path, str | None],
-    known: Mapping[str, str],
-    process: ScoringProcess,
-) -> JudgedSubmission:
-    """Score a submission by its name, in a process of its own."""
-    try:
-        team = team_of(path)
-    except DataError as error:
-        return JudgedSubmission(ascii(path.name), "refused", None, (str(error),))
-    if (reason := _mistaken(path, names, known)) is not None:
-        return JudgedSubmission(team, "refused", None, (reason,))
-    twin = next((one for one, name in names.items() if name == team and one != path), None)
-    if twin is not None:
-        return _refused(judge, team, results, f"{path.name!r} and {twin.name!r} are of one team; keep one of them")
-    state, answered = process.score(path, team)
-    if state == "ended":
-        return _refused(judge, team, results, NOT_SCORED, answered)
-    if state == "over":
-        return JudgedSubmission(team, "refused", None, (answered,))
-    result = TeamResult.read(results, team)
-    if result is None:  # it was written before the answer came
-        return _refused(judge, team, results, NOT_SCORED, "its result was removed while it was scored")
-    return JudgedSubmission(team, state, result, result.problems)
+@dataclass(frozen=True, eq=False)
+class Judging:
+    """Submissions of one phase, scored in a process of its own and recorded in the ledger."""
+
+    challenge: Path
+    judge: Judge
+    ledger: Ledger
+    process: ScoringProcess
+    received: str = ""
+
+    def season(self) -> Season:
+        """Current content of the ledger."""
+        return Season.of(self.judge.definition, self.ledger.entries())
+
+    def judge_named(self, path: Path, names: Mapping[Path, str | None]) -> JudgedSubmission:
+        """Score a submission by its name, unless the ledger has it already."""
+        try:
+            team = team_of(path)
+        except DataError as error:
+            return JudgedSubmission(ascii(path.name), "refused", None, (str(error),))
+        season = self.season()
+        if (reason := _mistaken(path, names, season)) is not None:
+            return JudgedSubmission(team, "refused", None, (reason,))
+        twin = next((one for one, name in names.items() if name == team and one != path), None)
+        if twin is not None:
+            both = " and ".join(sorted(repr(one.name) for one in (path, twin)))
+            return self._record(team, "", path.name, REFUSED, (f"{both} are of one team; keep one of them",))
+        try:
+            found, kept = keep(path, self.challenge, self.judge.public)
+        except DataError as error:
+            return self._record(team, "", path.name, REFUSED, (str(error),))
+        if (known := self._known(season, team, found)) is not None:
+            return known
+        if (refusal := season.not_taken(self.judge.phase, team, found, self.received)) is not None:
+            outcome, problem = refusal
+            return self._record(team, found, path.name, outcome, (problem,))
+        return self._record(team, found, path.name, *self.measure(kept, team))
+
+    def measure(self, path: Path, team: str) -> tuple[str, tuple[str, ...], TeamResult | None, str]:
+        """Check and measure: the outcome, problems for the team, the result, and a reason for the organisers."""
+        state, answered, key = self.process.score(path, team)
+        if state == "ended":
+            return REFUSED, (NOT_SCORED,), None, answered
+        result = TeamResult.read(results_folder(self.challenge, self.judge.phase, team), key)
+        if result is None:  # it was written before the answer came
+            return REFUSED, (NOT_SCORED,), None, "its result was removed while it was scored"
+        return SCORED if result.measured else REFUSED, result.problems, result, result.reason
+
+    def _known(self, season: Season, team: str, found: str) -> JudgedSubmission | None:
+        """Outcome in the ledger of a submission that is the last one of its team; None if it must be judged."""
+        last = season.last(self.judge.phase, team)
+        if last is None or not found or last.sha256 != found or last.outcome not in (SCORED, REFUSED):
+            return None
+        if not last.is_current(self.judge.challenge_key) or (self.judge.phase, team) in season.out:
+            return None
+        result = TeamResult.read(results_folder(self.challenge, self.judge.phase, team), last.key)
+        if result is None:  # it was removed
+            return None
+        state: Literal["kept", "refused"] = "kept" if result.measured else "refused"
+        return JudgedSubmission(team, state, result, last.problems, last.number, last.for_organisers)
+
+    def _record(
+        self,
+        team: str,
+        found: str,
+        name: str,
+        outcome: str,
+        problems: tuple[str, ...],
+        result: TeamResult | None = None,
+        reason: str = "",
+    ) -> JudgedSubmission:
+        """Append what became of a submission, unless the last line of the team says the same."""
+        key = result.key if result is not None else f"{self.judge.challenge_key}-"
+        phase = self.judge.phase
+        with self.ledger.open() as writer:
+            season = Season.of(self.judge.definition, writer.entries)
+            if outcome == SCORED or reason:  # another operator may have recorded submissions meanwhile
+                refusal = season.not_taken(phase, team, found, self.received)
+                if refusal is not None:
+                    outcome, problems, reason, result = refusal[0], (refusal[1],), "", None
+            counted = outcome == SCORED or bool(reason)
+            last = season.last(phase, team)
+            same = last is not None and (last.sha256, last.outcome, last.key) == (found, outcome, key)
+            if last is not None and same and (last.problems == problems or outcome not in (SCORED, REFUSED)):
+                number = last.number
+            else:
+                came = {"received": self.received, "sha256": found, "file": name}
+                about = came | _outcome(outcome, problems, reason) | {"key": key, "counted": counted}
+                number = writer.append("score", phase=phase, team=team, **about, versions=versions()).number
+        return JudgedSubmission.of(team, outcome, result, problems, number, reason)
+
+    def rescore(self, one: Received, file: str) -> JudgedSubmission:
+        """Score a kept submission by the challenge as it is, and record it."""
+        kept = kept_at(self.challenge, one.sha256, file)
+        if kept is None:
+            raise DataError(
+                f"submission {one.number} of {one.team!r} cannot be scored again: its copy {file!r} is not in "
+                f"{self.challenge / 'received' / one.sha256}; restore it"
+            )
+        outcome, problems, result, reason = self.measure(kept, one.team)
+        key = result.key if result is not None else f"{self.judge.challenge_key}-"
+        about = {"submission": one.number} | _outcome(outcome, problems, reason) | {"key": key}
+        with self.ledger.open() as writer:
+            season = Season.of(self.judge.definition, writer.entries)
+            if season.submission(one.number, one.team).key != key:  # else another operator was first
+                writer.append("rescore", phase=one.phase, team=one.team, **about, versions=versions())
+        return JudgedSubmission.of(one.team, outcome, result, problems, one.number, reason)
 
 
-def _refused(judge: Judge, team: str, results: Path, problem: str, reason: str = "") -> JudgedSubmission:
-    """Refuse what could not be read.
+def _outcome(outcome: str, problems: Sequence[str], reason: str) -> dict[str, Any]:
+    """The outcome of a submission, as a line of the ledger has it."""
+    told = {"outcome": outcome} | ({"problems": list(problems)} if problems else {})
+    return told | ({"for_organisers": reason} if reason else {})
 
-    That is kept too, so that what the team submitted before is no longer ranked; no submission has this key.
-    """
-    key, spent = f"{judge.challenge_key}-", spent_by(results, team)
-    refused = TeamResult(team, key, problems=(problem,), reason=reason, spent=spent)
-    refused.write(results)
-    return JudgedSubmission(team, "refused", refused, refused.problems)
+
+def versions() -> dict[str, str]:
+    """Version and settings that measured a submission."""
+    return {"spoofspan": __version__, "numpy": version("numpy"), "python": platform.python_version()}
 
 
 # ---------------------------------------------------------------- in the process that scores
 
 
-def score_file(judge: Judge, path: Path, team: str, results: Path) -> JudgedSubmission:
-    """Score one submission, whatever it does."""
+def score_file(judge: Judge, path: Path, team: str, results: Path) -> TeamResult:
+    """Score one submission, whatever it does; the result is kept in the folder of the team."""
     try:
         with opened(path, judge.public, team) as submission:
             return score_opened(judge, submission, results)
     except SpoofspanError as error:
-        return _refused(judge, team, results, str(error))
+        problem, reason = str(error), ""
     except OSError as error:
-        return _refused(judge, team, results, f"it cannot be read ({error.strerror or type(error).__name__})")
+        problem, reason = f"it cannot be read ({error.strerror or type(error).__name__})", ""
     except Exception as error:
-        return _refused(judge, team, results, NOT_SCORED, _described(error))
+        problem, reason = NOT_SCORED, _described(error)
+    # what could not be opened has no content to be known by
+    return _kept(TeamResult(team, f"{judge.challenge_key}-unread", problems=(problem,), reason=reason), results)
 
 
-def score_opened(judge: Judge, submission: Submission, results: Path) -> JudgedSubmission:
+def _kept(result: TeamResult, results: Path) -> TeamResult:
+    result.write(results)
+    return result
+
+
+def score_opened(judge: Judge, submission: Submission, results: Path) -> TeamResult:
     """Check a submission that is open and measure it, unless that was done before."""
-    team, key, spent = submission.team, judge.key(submission), spent_by(results, submission.team)
-    kept = TeamResult.read(results, team)
-    if kept is not None and kept.key == key:
-        return JudgedSubmission(team, "refused" if kept.problems else "kept", kept, kept.problems)
+    team, key = submission.team, judge.key(submission)
+    kept = TeamResult.read(results, key)
+    if kept is not None:
+        return kept
     found = check_opened(judge.public, submission)
     if found.system is None:
-        result = TeamResult(team, key, problems=found.problems, spent=spent)
-        result.write(results)
-        return JudgedSubmission(team, "refused", result, result.problems)
-    most, digest = judge.definition.max_submissions, submission.digest
-    if digest not in spent:
-        if len(spent) >= most:
-            over = f"{most:,} submissions of this team were scored in this phase, which is the limit"
-            return JudgedSubmission(team, "refused", None, (over,))
-        spent = (*spent, digest)
+        return _kept(TeamResult(team, key, problems=found.problems), results)
     try:
-        result = replace(judge.measure(found.system, submission, key), spent=spent)
+        return _kept(judge.measure(found.system, submission, key), results)
     except Exception as error:  # only the labels can be the reason, so that it must not reach the team
-        result = TeamResult(team, key, problems=(NOT_SCORED,), reason=_described(error), spent=spent)
-    result.write(results)
-    return JudgedSubmission(team, "refused" if result.problems else "scored", result, result.problems)
+        return _kept(TeamResult(team, key, problems=(NOT_SCORED,), reason=_described(error)), results)
 
 
 def _described(error: Exception) -> str:

@@ -5,7 +5,7 @@ It shows what :meth:`.Leaderboard.to_dict` has for teams, and nothing else of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from spoofspan.base.version import __version__
@@ -15,13 +15,20 @@ from spoofspan.measures.measure import Measure, in_percent
 from spoofspan.report.names import measure_name
 from spoofspan.report.page.page_table import Plain, cell, column, page_table
 from spoofspan.report.page.rendering import SHARED_SCRIPTS, SHARED_STYLES, render
-from spoofspan.report.page.report_tables import TITLES, heat_scale, leaderboard, measure_cell, pairs
+from spoofspan.report.page.report_tables import heat_scale, leaderboard, measure_cell, measure_column, pairs
+from spoofspan.report.page.small_multiples import title_of
 from spoofspan.report.table import MINUS, printable
 
-RANKS = 5  # the column of the table
 
-
-def leaderboard_page(board: Leaderboard, *, with_pairs: bool = False) -> str:
+def leaderboard_page(
+    board: Leaderboard,
+    *,
+    with_pairs: bool = False,
+    others: Sequence[Leaderboard] = (),
+    events: Sequence[Plain] = (),
+    files: Mapping[str, str] | None = None,
+    check: str = "",
+) -> str:
     """Write a leaderboard as one self-contained HTML file.
 
     Parameters
@@ -29,7 +36,15 @@ def leaderboard_page(board: Leaderboard, *, with_pairs: bool = False) -> str:
     board
         The teams, ranked.
     with_pairs
-        Also show the difference of every two teams.
+        Also show the difference of every pair of teams.
+    others
+        Leaderboards of other phases, to be shown below.
+    events
+        What happened, see :func:`.public_history.history`.
+    files
+        Team -> where the result file lies that it agreed to publish.
+    check
+        The address of the page that checks submissions.
 
     Returns
     -------
@@ -51,11 +66,22 @@ def leaderboard_page(board: Leaderboard, *, with_pairs: bool = False) -> str:
         "how": board.how,
         "measures": {name: measure_name(name) for name in board.comparisons},
         "notes": plain["notes"],
+        "out": plain["out"],
+        "phase": board.phase,
+        "phases": [{"phase": one.phase, "as_of": one.as_of[1], "notes": one.to_dict()["notes"]} for one in others],
+        "files": [{"team": team, "file": file} for team, file in sorted((files or {}).items())],
+        "check": check,
     }
     tables = {
         "measure_name": measure_name(board.first.measure),
-        "leaderboard": _ranks(board, leaderboard(teams, comparison, "team", published_text)),
+        "leaderboard": leaderboard(teams, comparison, "team", published_text),
         "groups": [_groups(board, plain, by) for by in board.groups],
+        "unranked": _values_table("not-ranked", "Baselines and hosts", plain["unranked"], board.measures),
+        "phases": [
+            _values_table(f"phase-{one.phase}", f"Phase {one.phase}", one.to_dict()["teams"], one.measures)
+            for one in others
+        ],
+        "history": _history(events, board.measures[0]),
         "pairs": pairs(comparison, difference_text) if comparison["pairs"] else None,
     }
     data = {"groups": {one["name"]: one["groups"] for one in teams}}
@@ -68,6 +94,49 @@ def leaderboard_page(board: Leaderboard, *, with_pairs: bool = False) -> str:
         package="spoofspan.challenge",
         tables=tables,
     )
+
+
+def _values_table(name: str, title: str, teams: Sequence[Plain], measures: Sequence[str]) -> Plain | None:
+    """Teams with their ranks, where they have one, and values; None without teams."""
+    if not teams:
+        return None
+    ranked = "rank" in teams[0]["measures"][measures[0]]
+    columns = [column("team"), *([column("rank", number=True)] if ranked else [column("role")])]
+    columns += [measure_column(one) for one in measures] + [column("received (UTC)")]
+    rows = []
+    for team in teams:
+        first = team["measures"][measures[0]]
+        place = cell(str(first["rank"]), first["rank"]) if ranked else cell(team["role"])
+        values = [_value_cell(one, team["measures"][one]) for one in measures]
+        rows.append([cell(team["team"]), place, *values, cell(team["received"])])
+    return page_table(name, title, columns, rows, caption=title)
+
+
+def _value_cell(measure: str, one: Plain) -> Plain:
+    return measure_cell(measure, _number(one["value"]), published_text, about=_interval_text(measure, one))
+
+
+def _interval_text(measure: str, one: Plain) -> str:
+    """An interval as it is read when a number is pointed at; nothing where there is none."""
+    ends = [_number(one[end]) for end in ("low", "high")]
+    return " to ".join(published_text(measure, end).replace("-", MINUS) for end in ends if end is not None)
+
+
+def _history(events: Sequence[Plain], measure: str) -> Plain | None:
+    """What happened, the latest first; None without events."""
+    if not events:
+        return None
+    columns = [column("time (UTC)"), column("phase"), column("what"), measure_column(measure)]
+    rows = [
+        [
+            cell(one["time"]),
+            cell(one["phase"] or "all"),
+            cell(one["text"]),
+            measure_cell(measure, _number(one["value"]), published_text),
+        ]
+        for one in events
+    ]
+    return page_table("history", "History", columns, rows, caption="History, the latest first")
 
 
 def _first(board: Leaderboard, team: Plain) -> Plain:
@@ -104,23 +173,18 @@ def _number(value: Any) -> float | None:
 
 def _facts(board: Leaderboard) -> list[tuple[str, str]]:
     count = len(board.ranks)
+    scored = sum(one.scored for one in board.standings.values())
     return [
         (f"team{'s' * (count != 1)}", str(count)),
+        (f"submission{'s' * (scored != 1)} scored", f"{scored:,}"),
         ("phase", board.phase),
+        *([("UTC", f"as of {board.as_of[1]}")] if board.as_of[1] else []),
         (f"{board.drawn_by}s left out in turn", f"{board.clusters:,}"),
     ]
 
 
 def _measurements(team: Plain) -> list[Plain]:
     return [{"measure": name, "number": _number(one["value"])} for name, one in team["measures"].items()]
-
-
-def _ranks(board: Leaderboard, table: Plain) -> Plain:
-    """Draw the ranks that a team may have."""
-    count = max(len(board.ranks) - 1, 1)
-    for rank, row in zip(board.ranks, table["rows"], strict=True):
-        row[RANKS]["interval"] = [(one - 1) / count for one in (rank.low, rank.place, rank.high)]
-    return table
 
 
 def _groups(board: Leaderboard, plain: Plain, by: str) -> Plain:
@@ -131,18 +195,23 @@ def _groups(board: Leaderboard, plain: Plain, by: str) -> Plain:
             name: {end: _number(one[end]) for end in ("value", "low", "high")}
             for name, one in team["groups"][by].items()
         }
-        for team in plain["teams"]
+        for team in (*plain["teams"], *plain["unranked"])
     }
+    places = plain["ranks_in_groups"][by]
     values = (one["value"] for groups in found.values() for one in groups.values())
     shade = heat_scale(values, worst_is_low=Measure.parse(measure).kind.direction == "higher")
     rows = [
-        [cell(team), *(_group_cell(measure, groups.get(name), shade) for name in names)]
+        [
+            cell(team),
+            *(_group_cell(measure, groups.get(name), shade, places[name].get(team)) for name in names),
+        ]
         for team, groups in found.items()
     ]
     unit = " in %" if in_percent(measure) else ""
-    title = f"{measure_name(measure)}{unit} by {TITLES.get(by, by)}"
+    title = f"{measure_name(measure)}{unit} by {title_of(by)}"
     columns = [column("team"), *(column(name, number=True) for name in names)]
     has_intervals = any(_has_interval(one) for groups in found.values() for one in groups.values())
+    title = f"{title}, and the rank there"
     caption = f"{title}; hover over a number for its interval" if has_intervals else title
     return page_table(f"leaderboard-by-{by}", title, columns, rows, caption=caption)
 
@@ -151,10 +220,12 @@ def _has_interval(group: Mapping[str, Any]) -> bool:
     return all(end is not None for end in (group["low"], group["high"]))
 
 
-def _group_cell(measure: str, group: Mapping[str, Any] | None, shade: Callable[[float], float]) -> Plain:
+def _group_cell(measure: str, group: Plain | None, shade: Callable[[float], float], place: int | None) -> Plain:
     if group is None or not isinstance(group["value"], float):
         return cell("")
-    ends = [group[end] for end in ("low", "high")]
-    texts = (published_text(measure, end).replace("-", MINUS) for end in ends) if _has_interval(group) else ()
-    about = " to ".join(texts) or "no interval"
-    return measure_cell(measure, group["value"], published_text, heat=shade(group["value"]), about=about)
+    about = _interval_text(measure, group) or "no interval"
+
+    def spelled(name: str, value: float) -> str:
+        return published_text(name, value) + (f" ({place})" if place is not None else "")
+
+    return measure_cell(measure, group["value"], spelled, heat=shade(group["value"]), about=about)

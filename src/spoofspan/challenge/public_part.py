@@ -34,7 +34,7 @@ PROPOSALS_PER_UTTERANCE, BYTES_PER_UTTERANCE = 1000, 1000
 
 @dataclass(frozen=True, eq=False)
 class PublicPart:
-    """What every team has: the definition, and the utterances, with their durations where time matters."""
+    """Public part: the definition, and the utterances, with their durations where time matters."""
 
     definition: Definition
     utterances: tuple[str, ...]  # sorted: their order in the references may tell which are spoofed
@@ -70,7 +70,7 @@ class PublicPart:
 
     @property
     def seconds(self) -> float:
-        """How long all utterances last, where that is known."""
+        """Length of all utterances last, where that known."""
         return float(self.ends.sum()) / 1e9
 
     @property
@@ -90,5 +90,5 @@ class PublicPart:
 
     @property
     def utterances_hash(self) -> str:
-        """Which utterances they are."""
+        """Hash of the utterances."""
         return utterances_hash(self.utterances)

@@ -17,13 +17,14 @@ p-value                         two significant digits, at least 0.0001         
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from math import floor, isnan, log2, log10, nan
+from typing import Any
 
 import numpy as np
 
 from spoofspan.data.scores import Values
-from spoofspan.measures.measure import Measure, in_percent, number_text
-from spoofspan.measures.measure_settings import ScoresAre
+from spoofspan.measures.measure import Measure, ScoresAre, in_percent, number_text
 
 DECIMALS = 4  # of every number, at most
 DIGITS = 3  # that count, of numbers that may exceed 1
@@ -50,6 +51,11 @@ def rounded(measure: str, value: float) -> float:
     return rounded_difference(value)
 
 
+def rounded_values(measured: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """The value of each measure of a result, as its team sees it."""
+    return {one["measure"]: rounded(one["measure"], float(one["value"])) for one in measured}
+
+
 def rounded_difference(value: float) -> float:
     """A difference of two values as teams see it.
 
@@ -72,7 +78,7 @@ def rounded_p(p_value: float) -> float:
 
 
 def is_share(measure: str) -> bool:
-    """Whether all values of a measure lie between 0 and 1."""
+    """True if all values of a measure lie between 0 and 1."""
     return Measure.parse(measure).kind.scale == "logit"
 
 

@@ -11,7 +11,7 @@ from spoofspan.base.columns import offsets_of
 from spoofspan.challenge.measured_submission import System
 from spoofspan.challenge.public_part import PublicPart
 from spoofspan.data.proposals import Proposals
-from spoofspan.data.scores import Scores
+from spoofspan.data.scores import Higher, Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.datasets.proposals import write as write_proposals
 from spoofspan.formats.tables.parquet import write_scores as write_parquet
@@ -56,4 +56,5 @@ def sample(public: PublicPart) -> System:
     hop = definition.hop or SAMPLE_HOP
     counts = np.maximum(np.ceil(public.ends / (hop * 1e9) - 1e-6).astype(np.int64), 1)
     values = draw(int(counts.sum())).round(2).astype(np.float32)
-    return Scores.from_columns(utterances, offsets_of(counts), values, hop=hop, higher="bonafide")
+    higher: Higher = "spoof" if definition.submissions == "boundary-scores" else "bonafide"
+    return Scores.from_columns(utterances, offsets_of(counts), values, hop=hop, higher=higher)

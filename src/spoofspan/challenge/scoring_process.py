@@ -5,7 +5,7 @@ it may use ``MEMORY`` bytes and ``SECONDS`` of time for each submission. If it e
 expects, the submission is refused, the organisers are told, and the next one gets a new process::
 
     this process     {"path": ..., "team": ...}   ->   child: opens, checks, measures, writes the result
-                     {"state": ..., "text": ...}  <-
+                     {"key": ..., "fresh": ...}   <-
 
 Where the system has no limit of memory (Windows), the time limit remains. The child ends with this process, as its
 input does.
@@ -33,7 +33,7 @@ PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from spoofspan.challenge.scoring_process import main; main(*sys.argv[2:])"
 )
-State = Literal["scored", "kept", "refused", "over", "ended"]
+State = Literal["answered", "ended"]
 
 
 class ScoringProcess:
@@ -49,8 +49,8 @@ class ScoringProcess:
     def __exit__(self, *_: object) -> None:
         self._end()
 
-    def score(self, path: Path, team: str) -> tuple[State, str]:
-        """Score a submission; what became of it, and a text where no result says it."""
+    def score(self, path: Path, team: str) -> tuple[State, str, str]:
+        """Score a submission: whether there is an answer; if not, why; and the key of the result."""
         process = self._process or self._start()
         late = threading.Timer(SECONDS, process.kill)
         late.start()
@@ -62,10 +62,10 @@ class ScoringProcess:
         if answered is None:
             code = process.wait()
             self._end()
-            return "ended", f"the process that scores ended with code {code}, perhaps for want of memory or time"
+            return "ended", f"the process that scores ended with code {code}, perhaps for want of memory or time", ""
         if answered["fresh"]:
             self._end()
-        return answered["state"], answered["text"]
+        return "answered", "", answered["key"]
 
     def _start(self) -> subprocess.Popen[bytes]:
         paths = json.dumps([str(Path(one).absolute()) for one in sys.path])
@@ -114,16 +114,14 @@ def main(challenge: str, phase: str, memory: str) -> None:
         lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         threading.Thread(target=_listen, args=(lines,), daemon=True).start()
         warnings.simplefilter("ignore")
-        judge, folder = judge_of(Path(challenge), phase), results_folder(Path(challenge), phase)
+        judge = judge_of(Path(challenge), phase)
         _limit_memory(int(memory) + TIMES_THE_BYTES * judge.public.most_bytes)
         print(json.dumps({"ready": True}), file=out, flush=True)
         while True:
             asked = json.loads(lines.get())
+            folder = results_folder(Path(challenge), phase, asked["team"])
             found = score_file(judge, Path(asked["path"]), asked["team"], folder)
-            state = "over" if found.result is None else found.state
-            fresh = found.result is not None and bool(found.result.reason)
-            answer = {"state": state, "text": "\n".join(found.problems), "fresh": fresh}
-            print(json.dumps(answer), file=out, flush=True)
+            print(json.dumps({"key": found.key, "fresh": bool(found.reason)}), file=out, flush=True)
 
 
 def _listen(lines: queue.SimpleQueue[str]) -> None:

@@ -49,11 +49,13 @@ OPTIONS: Mapping[str, type | tuple[type, ...]] = {
 # What a team may say of each kind of submission, besides its threshold.
 TAKES: Mapping[Submitted, tuple[str, ...]] = {
     "scores": ("hop", "higher", "column", "format"),
+    "boundary-scores": ("hop", "column", "format"),
     "proposals": ("format",),
     "utterance-scores": ("higher", "column", "format"),
 }
 FORMATS: Mapping[Submitted, Registry[Any]] = {
     "scores": SCORE_FORMATS,
+    "boundary-scores": SCORE_FORMATS,
     "proposals": PROPOSAL_FORMATS,
     "utterance-scores": UTTERANCE_SCORE_FORMATS,
 }
@@ -87,7 +89,7 @@ class Submission:
 
     def told(self, message: object) -> str:
         """A message of a reader in the words of a team: without the folder, and with its file for arguments."""
-        text = str(message).replace(f"{self.files[0].parent}{os.sep}", "")
+        text = str(message).replace(f"{self.files[0].parent}{os.sep}", "").partition("; use: spoofspan ")[0]
         return _ARGUMENT.sub(rf'"\1" in {ABOUT}', text)
 
     @property
@@ -102,7 +104,7 @@ class Submission:
         for name in stated:
             if name not in takes:
                 raise DataError(f"{ABOUT}: {name} says nothing of {public.definition.submissions}; leave it out")
-        usual = {"hop": public.definition.hop, "higher": public.definition.higher, **instead}
+        usual = {**public.definition.usual, **instead}
         while True:
             try:
                 self._refuse_hostile(public, stated)
@@ -133,11 +135,17 @@ def _read(public: PublicPart, files: list[Path], stated: Mapping[str, Any]) -> S
         return read_proposals(files, fps=public.definition.fps, **stated)
     if public.definition.submissions == "utterance-scores":
         return read_utterance_scores(files, **stated)
-    return read_scores(files, durations=public.extents, **stated)
+    scores = read_scores(files, durations=public.extents, **stated)
+    if public.definition.submissions == "boundary-scores" and scores.higher != "spoof":
+        raise DataError(
+            f"{files[0].name} states that high scores mean bona fide; those of a boundary track are high where spoof "
+            "begins or ends: mirror them, and write them with higher='spoof'"
+        )
+    return scores
 
 
 def unsaid(error: UsageError) -> list[str]:
-    """What a reader must be told, by its refusal."""
+    """Options that a reader asked for, by its refusal."""
     return [name for name in ("hop", "higher") if f"{name}=" in str(error)]
 
 
@@ -236,7 +244,7 @@ def _said_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _about(path: Path) -> dict[str, Any]:
-    """What a team says of its files."""
+    """Statement of a team about its files."""
     if path.stat().st_size > MOST_BYTES_ABOUT:
         raise DataError(f"{ABOUT} has more than {MOST_BYTES_ABOUT:,} bytes; leave out what is not asked for")
     try:

@@ -23,6 +23,7 @@ from spoofspan.challenge.measured_submission import System
 from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.published_numbers import MOST_LLR, clipped
 from spoofspan.challenge.submission import ABOUT, Submission, opened, unsaid
+from spoofspan.challenge.team_results import is_decided
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.rules import Rules, rules_for
@@ -30,17 +31,18 @@ from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.measurement import counted
 from spoofspan.formats.sources import sources
+from spoofspan.mass.diagnosis import hop_remedy
 from spoofspan.mass.ranges import Overlay
 from spoofspan.measures.costs import check_declared
 from spoofspan.measures.kind import EventKind
-from spoofspan.measures.measure_settings import ScoresAre
+from spoofspan.measures.measure import ScoresAre
 
 ASSUMED = {"hop": 0.02, "higher": "bonafide"}  # to go on looking where a team does not say it
 
 
 @dataclass(frozen=True)
 class SubmissionCheck:
-    """What was found: facts, notes on what is legal but may not be meant, and problems, each with what it lists."""
+    """Findings: facts, notes on what is legal but may not be meant, and problems, each with what it lists."""
 
     team: str
     facts: dict[str, str]
@@ -50,7 +52,7 @@ class SubmissionCheck:
 
     @property
     def passed(self) -> bool:
-        """Whether the submission can be scored."""
+        """True if the submission can be scored."""
         return not self.problems
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,6 +98,7 @@ def check_opened(public: PublicPart, submission: Submission) -> SubmissionCheck:
         return SubmissionCheck(submission.team, {}, (), tuple(problems))
     notes: tuple[str, ...] = ()
     problems += _missing_thresholds(public, submission, system)
+    optional = _without_threshold(public, submission, system)
     if isinstance(system, Proposals):
         found, notes = _look_at_proposals(public, system)
         problems += found
@@ -109,7 +112,7 @@ def check_opened(public: PublicPart, submission: Submission) -> SubmissionCheck:
         named = "proposals" if isinstance(system, Proposals) else "scores"
         problems.append(f"{count:,} {named}, and there is room for {public.most_scores:,}; submit fewer")
     facts = _facts(public, submission, system, assumed)
-    return SubmissionCheck(submission.team, facts, notes, tuple(problems), None if problems else system)
+    return SubmissionCheck(submission.team, facts, (*notes, *optional), tuple(problems), None if problems else system)
 
 
 def _count(system: System) -> int:
@@ -225,8 +228,16 @@ def _missing_thresholds(public: PublicPart, submission: Submission, system: Syst
         return [f"{one} needs scores, and these are hard decisions" for one in free]
     if submission.threshold is not None:
         return []
-    at = [str(one) for one in definition.parsed if definition.takes_threshold(one)]
+    at = [str(one) for one in definition.parsed if definition.takes_threshold(one) and not definition.is_optional(one)]
     return [f'{one} is taken at a threshold: state yours in {ABOUT}, as {{"threshold": 0.5}}' for one in at]
+
+
+def _without_threshold(public: PublicPart, submission: Submission, system: System) -> tuple[str, ...]:
+    """Notes on optional measures that the team does without."""
+    if submission.threshold is not None or is_decided(system):
+        return ()
+    named = [str(one) for one in public.definition.parsed if public.definition.is_optional(one)]
+    return tuple(f"no threshold in {ABOUT}: {one} is not measured, and the leaderboard has - there" for one in named)
 
 
 def _ids_in_lines(public: PublicPart, submission: Submission) -> set[str]:
@@ -247,13 +258,17 @@ def _strangers(public: PublicPart, given: set[str]) -> list[str]:
     found: list[str] = []
     if not given:
         return found
+    otherwise = _spelled_otherwise(known, given - known)
+    if known.isdisjoint(given):
+        theirs, ours = min(given), min(known)
+        return otherwise or [f"no id is of the challenge, whose ids are as {ours!r}, and not as {theirs!r}; check them"]
     for what, ids in (("is missing", sorted(known - given)), ("is not in the challenge", sorted(given - known))):
         found += _listed(f"utterance {utt!r} {what}" for utt in ids)
-    return [*_spelled_otherwise(known, given - known), *found]
+    return [*otherwise, *found]
 
 
 def _spelled_otherwise(known: set[str], strange: set[str]) -> list[str]:
-    """Why most ids are not known, where that can be seen: they have endings, folders, or other letters."""
+    """Reason why most ids are not known, where that can be seen: they have endings, folders, or other letters."""
     lower = {utt.casefold(): utt for utt in known}
     changes: Mapping[str, Callable[[str], str]] = {
         "leave out their endings": lambda utt: utt.rpartition(".")[0],
@@ -277,16 +292,20 @@ def _listed(lines: Iterable[str]) -> list[str]:
 
 
 def _uncovered(public: PublicPart, scores: Scores) -> list[str]:
-    """What the rules of the challenge refuse of the time under the scores."""
+    """Uncovered time that the rules of the challenge refuse."""
     extents, definition = public.extents, public.definition
     where = positions(scores.utterances, extents.utterances)
     both = np.flatnonzero(where >= 0)
     if not both.size:
         return []
     common: References = extents.take(where[both])
+    if scores.hops is not None and scores.origins is not None:
+        frames, extent = np.diff(scores.offsets)[both], public.ends[where[both]]
+        if remedy := hop_remedy(frames, extent - scores.origins[both], 1e9 * scores.hops[both]):
+            return [re.sub(r"give hop=(\S+)", rf'state {{"hop": \1}} in {ABOUT}', remedy)]
     finite = np.nan_to_num(scores.values, nan=0.0, posinf=0.0, neginf=0.0)  # only time is looked at
     some = replace(scores, values=finite).take(both)
-    bases: list[Literal["range", "point"]] = ["range"]
+    bases: list[Literal["range", "point"]] = ["range"] if definition.submissions == "scores" else []
     if any(one.basis == "point" for one in definition.parsed):
         bases.append("point")
     found: dict[Rules, list[str]] = {}
@@ -321,5 +340,6 @@ def _facts(public: PublicPart, submission: Submission, system: System, assumed: 
         return {**facts, "high scores mean": system.higher}
     hop = "ranges" if system.hop is None else milliseconds(system.hop)
     facts["hop"] = "not said" if "hop" in assumed else hop
-    means = "decisions" if system.decisions else system.higher
+    of_boundaries = public.definition.submissions == "boundary-scores"
+    means = "decisions" if system.decisions else "a boundary" if of_boundaries else system.higher
     return {**facts, "high scores mean": "not said" if "higher" in assumed else means}

@@ -75,7 +75,7 @@ def plain_name(name: str, what: str) -> str:
 
 
 def look_alike(name: str) -> str:
-    """What is the same for names that a reader takes for one.
+    """Normal form of names that look alike.
 
     >>> look_alike("Alpha 1") == look_alike("\u0410LPHA l"), look_alike("alpha 1") == look_alike("alpha 2")
     (True, False)
@@ -86,7 +86,7 @@ def look_alike(name: str) -> str:
 
 
 def _deceives(name: str) -> str | None:
-    """Why a name does not look like what it is; None if it does."""
+    """Reason why a name does not look like what it is; None if it does."""
     if any(ord(c) in INVISIBLE for c in name):
         return "it has a character that cannot be seen"
     if any(ord(c) in PHONETIC for c in name):

@@ -1,15 +1,17 @@
-"""The result of one submission: measured once, and kept until something that it depends on changes.
+"""The result of one submission: measured once, and kept for as long as the challenge runs.
 
-A result is known by a *key*, a hash of the submission's bytes and of all that makes its numbers comparable: the
+A result is known by a *key*, a hash of the submission's content and of all that makes its numbers comparable: the
 definition of the challenge, the labels of the phase, the version of the rules. With the values it keeps what the team's
 values would be without each cluster, so that a leaderboard compares all teams without reading a score again.
 
 ::
 
-    results/PHASE/TEAM.json    values, intervals, groups, signatures; or why it was refused
-    results/PHASE/TEAM.npz     values without each cluster
+    results/PHASE/TEAM/KEY.json    values, intervals, groups, signatures; or why it was refused
+    results/PHASE/TEAM/KEY.npz     values without each cluster, and a sample of the scores
 
-All of it stays with the organisers: the numbers have all digits, which tell something of the labels.
+Files are never changed: a submission that is scored again, after the labels were corrected, has another key. Which of
+them counts, the ledger says. All of it stays with the organisers: the numbers have all digits, which tell something of
+the labels.
 """
 
 from __future__ import annotations
@@ -27,12 +29,13 @@ from typing import Any
 
 import numpy as np
 
-from spoofspan.challenge.definition import Definition, read_json
+from spoofspan.base.times import Float64
+from spoofspan.challenge.definition import POLICY, Definition, read_json
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.measured_submission import Plain, System, measured_groups, measured_submission
 from spoofspan.challenge.public_part import PublicPart
+from spoofspan.challenge.score_sample import sample_of
 from spoofspan.challenge.submission import Submission
-from spoofspan.challenge.team_names import look_alike
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.signature import scores_hash
@@ -50,7 +53,7 @@ from spoofspan.uncertainty.spreads import JackknifeSpread
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """What measures submissions in one phase."""
+    """Judge of the submissions of one phase."""
 
     public: PublicPart
     hidden: HiddenPart  # of the phase
@@ -64,34 +67,35 @@ class Judge:
 
     @property
     def definition(self) -> Definition:
-        """What is measured, and how."""
+        """Measures and their settings."""
         return self.public.definition
 
     @cached_property
     def how(self) -> Resampling:
-        """How intervals are made."""
+        """Settings of intervals."""
         return self.hidden.resampling(self.definition.confidence)
 
     @cached_property
     def challenge_key(self) -> str:
-        """What all results of the phase depend on."""
-        plain = self.definition.to_dict()
-        about = {name: plain[name] for name in plain if name not in ("title", "phases", "max_submissions")}
+        """Common ground of all results of the phase: what they depend on."""
+        about = {name: value for name, value in self.definition.to_dict().items() if name not in POLICY}
         about |= {"hidden": self.hidden.fingerprint, "utterances": self.public.utterances_hash}
         return sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
 
     def key(self, submission: Submission) -> str:
-        """What the result of a submission depends on."""
+        """Key of the result of a submission."""
         return f"{self.challenge_key}-{submission.digest[:32]}"
 
     def measure(self, system: System, submission: Submission, key: str) -> TeamResult:
         """Measure what was read of a submission that passed the check; refusals are raised."""
-        system = self.counted(system)
+        sample, system = sample_of(self.public, system), self.counted(system)
         measured, left_out = [], []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # cautions stand with the intervals; nothing else must reach a team
             said = scores_hash(system) if isinstance(system, Scores) else ""
             for measure in self.definition.parsed:
+                if self.definition.is_optional(measure) and submission.threshold is None and not is_decided(system):
+                    continue
                 plain, without = self._measured(system, measure, submission.threshold, said)
                 measured.append(plain)
                 left_out.append(without)
@@ -99,10 +103,10 @@ class Judge:
                 by: measured_groups(self.hidden, self.definition, system, by, submission.threshold, self.how)
                 for by in self.hidden.by
             }
-        return TeamResult(submission.team, key, tuple(measured), tuple(left_out), groups)
+        return TeamResult(submission.team, key, tuple(measured), tuple(left_out), groups, sample=sample)
 
     def counted(self, system: System) -> System:
-        """What was said of the utterances that count in the phase."""
+        """Scores of the utterances that count in the phase."""
         known = set(self.hidden.utterances)
         if len(known) == len(self.public.utterances):
             return system
@@ -128,13 +132,18 @@ class Judge:
         }, left_out
 
 
+def is_decided(system: System) -> bool:
+    """True if what was submitted are decisions, which need no threshold."""
+    return isinstance(system, Scores) and system.decisions
+
+
 @dataclass(frozen=True, eq=False)
 class TeamResult:
-    """What is kept of a submission: its values, or the problems for which it was refused.
+    """Record of a submission: its values, or the problems for which it was refused.
 
     ``problems`` are for the team, and depend on its files and on the public part alone. ``reason`` is for the
-    organisers: why a submission that passed the check was not scored. ``spent`` has the hashes of all submissions of
-    the team that were scored in the phase.
+    organisers: why a submission that passed the check was not scored. ``measured`` has no optional measure for which
+    the team states no threshold.
     """
 
     team: str
@@ -144,12 +153,18 @@ class TeamResult:
     groups: Mapping[str, list[Plain]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     reason: str = ""
-    spent: tuple[str, ...] = ()
+    sample: Float64 | None = None  # not read again with the rest
+
+    def place(self, measure: str) -> int | None:
+        """Rank by a measure; None if the team was not measured by it."""
+        return next((place for place, one in enumerate(self.measured) if one["measure"] == measure), None)
 
     def write(self, folder: Path) -> None:
-        """Write both files; the second says that both are whole."""
+        """Write both files into the folder of the team; the second says that both are whole."""
+        folder.mkdir(parents=True, exist_ok=True)
         if self.left_out:
             columns: dict[str, Any] = {"key": np.array(self.key)}
+            columns |= {} if self.sample is None else {"sample": self.sample}
             for place, way, one in (
                 (place, way, one) for place, of in enumerate(self.left_out) for way, one in enumerate(of.ways)
             ):
@@ -157,26 +172,27 @@ class TeamResult:
                 columns |= {f"{name}{place}.{way}": array for name, array in arrays.items() if array is not None}
             buffer = io.BytesIO()
             np.savez(buffer, **columns)
-            write_atomically(folder / f"{self.team}.npz", [buffer.getvalue()], force=True)
+            write_atomically(folder / f"{self.key}.npz", [buffer.getvalue()], force=True)
         plain: Plain = {"team": self.team, "key": self.key, "problems": list(self.problems)}
-        plain |= {"reason": self.reason, "spent": list(self.spent)}
+        plain["reason"] = self.reason
         plain |= {"measured": list(self.measured), "groups": dict(self.groups)}
-        write_atomically(folder / f"{self.team}.json", [json_text(finite(plain)).encode()], force=True)
+        write_atomically(folder / f"{self.key}.json", [json_text(finite(plain)).encode()], force=True)
 
     @classmethod
-    def read(cls, folder: Path, team: str) -> TeamResult | None:
-        """Read what was kept of a team; None if there is nothing that is whole."""
-        plain = _kept(folder, team)
-        if plain is None:
+    def read(cls, folder: Path, key: str) -> TeamResult | None:
+        """Read a result by its key; None if there is none that is whole."""
+        path = folder / f"{key}.json"
+        if not path.is_file():
             return None
+        plain = read_json(path)
         measured = tuple(plain["measured"])
         about = {"problems": tuple(plain["problems"]), "reason": plain.get("reason", "")}
-        result = cls(team, plain["key"], measured, (), plain["groups"], **about, spent=spent_by(folder, team))
+        result = cls(plain["team"], key, measured, (), plain["groups"], **about)
         if not measured:
             return result
         try:
-            arrays = read_npz(sources(folder / f"{team}.npz")[0])
-            if str(arrays["key"]) != result.key:
+            arrays = read_npz(sources(folder / f"{key}.npz")[0])
+            if str(arrays["key"]) != key:
                 return None
             left_out = tuple(_left_out(arrays, place, one) for place, one in enumerate(measured))
         except (OSError, KeyError, ValueError):
@@ -184,25 +200,16 @@ class TeamResult:
         return replace(result, left_out=left_out)
 
 
-def _kept(folder: Path, team: str) -> Plain | None:
-    """The file of a team; None if there is none of exactly this name."""
-    path = folder / f"{team}.json"
-    if not path.is_file():
-        return None
-    plain: Plain = read_json(path)
-    return plain if plain["team"] == team else None  # a file system may take upper and lower case for the same
+def kept_values(folder: Path, key: str) -> list[Plain]:
+    """The values of a result by its key, without reading what they are without each cluster."""
+    measured: list[Plain] = read_json(folder / f"{key}.json")["measured"]
+    return measured
 
 
-def spent_by(folder: Path, team: str) -> tuple[str, ...]:
-    """The hashes of the submissions of a team that were scored in a phase."""
-    plain = _kept(folder, team)
-    return () if plain is None else tuple(plain.get("spent", ()))
-
-
-def known_teams(results: Path) -> dict[str, str]:
-    """The teams with a result in any phase, by what their names look like."""
-    found = (str(read_json(path)["team"]) for path in sorted(results.glob("*/*.json")))
-    return {look_alike(team): team for team in found}
+def kept_sample(folder: Path, key: str) -> Float64:
+    """The sample of the scores of a submission, by the key of its result."""
+    sample: Float64 = read_npz(sources(folder / f"{key}.npz")[0])["sample"]
+    return sample
 
 
 def _left_out(arrays: Mapping[str, Any], place: int, measured: Plain) -> LeftOut:

@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-REQUIREMENTS = HERE / "requirements.txt"
+REQUIREMENTS, PACKAGES = HERE / "requirements.txt", HERE / "packages"
 
 
 def installed(requirement: str) -> bool:
@@ -22,7 +22,9 @@ def main(given: Path, output: Path) -> int:
     """Score with the package that lies beside this file; return an exit code."""
     if not all(map(installed, REQUIREMENTS.read_text().split())):
         options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--requirement", str(REQUIREMENTS)]
+        options += ["--target", str(PACKAGES)]  # no other program of this machine gets other versions
         subprocess.run([sys.executable, "-m", "pip", "install", *options], check=True)  # noqa: S603
+        sys.path.insert(0, str(PACKAGES))
     sys.path.insert(0, str(HERE))
     try:
         from spoofspan.challenge.codabench import score_in_container
