@@ -9,30 +9,36 @@ from __future__ import annotations
 
 import json
 import shutil
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from spoofspan.base.documents import parse_json, read_json
-from spoofspan.base.errors import SpoofspanError, SpoofspanWarning, UsageError
+from spoofspan.base.errors import SpoofspanError, SpoofspanWarning, UsageError, warn_user
 from spoofspan.base.locks import LOCK, PARTS, own_folder, remove_parts
 from spoofspan.base.pool import check_jobs, do_all, in_batches
 from spoofspan.base.version import __version__
-from spoofspan.corpus.builtin import built_in_settings, chosen_vocoders, deal_vocoders, write_vocoded, write_voices
-from spoofspan.corpus.channel import OPEN
+from spoofspan.corpus.builtin import (
+    COPY,
+    built_in_settings,
+    chosen_vocoders,
+    deal_vocoders,
+    write_vocoded,
+    write_voices,
+)
 from spoofspan.corpus.croissant import CROISSANT, croissant
 from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.layout import ABOUT, DATABASE, SOURCES, WORK, SetFiles, sound_digest, write_json, write_set
 from spoofspan.corpus.provenance import BONA_FIDE, Provenance, labelled_ranges
-from spoofspan.corpus.settings import BUILDER_VERSION, SETS, Settings, fingerprint
+from spoofspan.corpus.settings import BUILDER_VERSION, PARTIALSPOOF, RECIPES, SETS, Settings, fingerprint
 from spoofspan.corpus.source_folder import (
     Recording,
     Recordings,
+    Selection,
     attack_ids,
     attacks_of,
     named_recordings,
@@ -42,13 +48,19 @@ from spoofspan.corpus.splice_plan import CorpusPlan, UtterancePlan, deal_speaker
 from spoofspan.corpus.splicing import SpliceMaterial, make_utterance
 from spoofspan.corpus.survey import Surveyed, look_at
 from spoofspan.formats.sound import Sound, check_truncated, wav_bytes
+from spoofspan.formats.sound_channel import OPEN
 from spoofspan.formats.writing import write_atomically
 
 BUILT_IN = "built-in voices and vocoders"
 BATCH = 24
 NOTE = "build.json"
+SPOOFED = "spoof"
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Noted = TypeVar("Noted", Surveyed, Provenance)
+Planned = TypeVar("Planned", bound="DataclassInstance")
 
 
 def build(
@@ -59,6 +71,8 @@ def build(
     jobs: int | None = 1,
     force: bool = False,
     truncated: str = "error",
+    only: str | Path | None = None,
+    per_speaker: int | None = None,
 ) -> dict[str, Any]:
     """Build a partially spoofed corpus in a folder, of recordings or of built-in voices and vocoders.
 
@@ -79,6 +93,10 @@ def build(
         Throw a corpus of other settings away.
     truncated : str
         Recordings with fewer samples than their header states: ``"error"``, or ``"use"`` what is there, with a warning.
+    only : str or Path, optional
+        A list of what to take of the source: a speaker or a file in each line.
+    per_speaker : int, optional
+        How many recordings of each speaker and attack are taken at most, drawn at random.
 
     Returns
     -------
@@ -101,21 +119,27 @@ def build(
     """
     out, workers = Path(folder).expanduser(), check_jobs(jobs)
     chosen, given = settings or Settings(), None if source is None else Path(source).expanduser()
+    selection = Selection(None if only is None else Path(only).expanduser(), per_speaker, chosen.seed)
     if given is None:
+        if only is not None or per_speaker is not None:
+            raise UsageError(
+                "built-in voices are made to order; only and per_speaker choose among recordings (--source)"
+            )
         chosen = built_in_settings(chosen)
     else:
-        _check_source(given, out)
+        check_source(given, out)
     chosen = replace(chosen, channel=chosen.channel or OPEN, attacks=chosen_vocoders(chosen.attacks))
-    identity = {"builder": BUILDER_VERSION, **_source(given), "settings": chosen.to_dict()}
-    finished = None if force or (out / WORK).exists() else _finished(out, identity)  # perhaps where nobody may write
+    identity = {"builder": BUILDER_VERSION, **source_identity(given, selection), "settings": chosen.to_dict()}
+    # perhaps where nobody may write
+    finished = None if force or (out / WORK).exists() else finished_about(out, identity)
     if finished is not None:
         return finished
     with own_folder(out):
-        finished = _prepare(out, identity, force)
+        finished = prepare_folder(out, identity, force)
         if finished is not None:
             return finished
         try:
-            return _build(out, given, chosen, workers, identity, truncated)
+            return _build(out, _Source(given, selection, check_truncated(truncated)), chosen, workers, identity)
         except SpoofspanError:
             if not (out / DATABASE).exists():  # nothing was made yet: the next start may have other settings
                 for name in (WORK, SOURCES):
@@ -123,14 +147,19 @@ def build(
             raise
 
 
-def _build(
-    out: Path, given: Path | None, chosen: Settings, workers: int, identity: dict[str, Any], truncated: str
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Source:
+    given: Path | None  # None: built-in voices
+    selection: Selection
+    truncated: str
+
+
+def _build(out: Path, source: _Source, chosen: Settings, workers: int, identity: dict[str, Any]) -> dict[str, Any]:
     """Do what is not done yet, in a folder that was made ready."""
-    recordings = _recordings(out / SOURCES, given, chosen, workers, truncated)
-    survey = _survey(out, recordings.items, chosen, workers)
-    if truncated == "use":
-        _warn_of_truncated(recordings.items, survey)
+    recordings = _recordings(out / SOURCES, source, chosen, workers)
+    survey = survey_recordings(out, recordings.items, chosen, workers)
+    if source.truncated == "use":
+        warn_of_truncated(recordings.items, survey)
     plan = make_plan(recordings.items, survey, chosen, recordings.attacks)
     made = _make(out, plan, SpliceMaterial({one.name: one for one in recordings.items}, survey), chosen, workers)
     sets = {subset: rows for subset in SETS if (rows := [one for one in made if one.subset == subset])}
@@ -141,12 +170,13 @@ def _build(
         "numpy": np.__version__,
         **identity,
         "sample_rate": RATE,
+        **({"recipe": RECIPES[chosen.recipe]} if chosen.recipe == PARTIALSPOOF else {}),
         "policies": chosen.policies,
         "channel": (chosen.channel or OPEN).to_dict(),
         "attacks": recordings.attacks,
         "held_out_attacks": list(plan.held_out),
         "recordings": len(recordings.items),
-        "sets": {subset: _about_set(SetFiles(out, subset), rows, chosen) for subset, rows in sets.items()},
+        "sets": {subset: about_set(SetFiles(out, subset), rows, chosen) for subset, rows in sets.items()},
     }
     write_json(out / CROISSANT, croissant(out, about))
     write_json(out / ABOUT, about)
@@ -154,10 +184,13 @@ def _build(
     return about
 
 
-def _recordings(made: Path, given: Path | None, chosen: Settings, workers: int, truncated: str) -> Recordings:
+def _recordings(made: Path, source: _Source, chosen: Settings, workers: int) -> Recordings:
     """The recordings of the source, and spoofs of them where these are asked for; what is made lies in ``made``."""
     channel = chosen.channel or OPEN
-    found = recordings_in(given or write_voices(made, chosen, workers), check_truncated(truncated), channel)
+    where = source.given or write_voices(made, chosen, workers)
+    found = recordings_in(where, source.truncated, channel, source.selection)
+    if chosen.attacks == (COPY,):  # a control: copies in the place of all that is spoofed
+        found = [one for one in found if one.attack is None]
     ids = attack_ids({*attacks_of(found), *chosen.attacks})
     held_out = held_out_attacks(ids.values(), chosen, {new: name for name, new in ids.items()})
     if chosen.attacks:
@@ -168,20 +201,19 @@ def _recordings(made: Path, given: Path | None, chosen: Settings, workers: int, 
     return named_recordings(found, ids)
 
 
-def _warn_of_truncated(recordings: Sequence[Recording], survey: Mapping[str, Surveyed]) -> None:
+def warn_of_truncated(recordings: Sequence[Recording], survey: Mapping[str, Surveyed]) -> None:
     """Say which recordings have fewer samples than their header states; workers read them without a word."""
     for one in recordings:
         stated = Sound(one.path, str(one.path)).stated_samples
         if survey[one.name].samples < stated - 1:  # a resampler may be a sample off its forecast
-            warnings.warn(
+            warn_user(
                 f"{one.path}: the file is truncated: its header states {stated / RATE:.3f} s, and "
                 f"{survey[one.name].samples / RATE:.3f} s are there; these are used",
                 SpoofspanWarning,
-                stacklevel=3,
             )
 
 
-def _check_source(source: Path, out: Path) -> None:
+def check_source(source: Path, out: Path) -> None:
     """Refuse a source that is not there, or that --force would throw away."""
     if not source.exists():
         raise UsageError(f"there is no {str(source)!r}; give a folder of speech or a CSV file")
@@ -189,17 +221,17 @@ def _check_source(source: Path, out: Path) -> None:
         raise UsageError(f"the source {str(source)!r} is inside of {str(out)!r}; build the corpus in another folder")
 
 
-def _source(given: Path | None) -> dict[str, Any]:
-    """What is told of the source: its name, and a fingerprint of its files; not where it lies on whose disk."""
+def source_identity(given: Path | None, selection: Selection | None = None) -> dict[str, Any]:
+    """Description of the source: its name, and a fingerprint of its files; not where it lies on whose disk."""
     if given is None:
         return {"source": BUILT_IN}
-    found = recordings_in(given)
+    found = recordings_in(given, selection=selection)
     files = [[one.name, one.speaker, one.attack, one.subset, one.path.stat().st_size] for one in found]
     return {"source": given.resolve().name, "source_files": fingerprint(sorted(files, key=str))}
 
 
-def _finished(out: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
-    """What corpus.json says if everything is there already."""
+def finished_about(out: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
+    """Content of corpus.json if everything is there already."""
     if not (out / ABOUT).is_file():
         return None
     known = _read_json(out / ABOUT)
@@ -208,19 +240,20 @@ def _finished(out: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
     return dict(known)
 
 
-def _prepare(out: Path, identity: dict[str, Any], force: bool) -> dict[str, Any] | None:
+def prepare_folder(out: Path, identity: dict[str, Any], force: bool) -> dict[str, Any] | None:
     """Make the folder ready; what corpus.json says if everything is there already."""
     about, note = out / ABOUT, out / WORK / NOTE
     if about.is_file() and not force:
         shutil.rmtree(out / WORK, ignore_errors=True)  # of a build that was killed when all was done
-        return _finished(out, identity)
+        return finished_about(out, identity)
     if note.is_file() and not force and _read_json(note) != identity:
         raise UsageError(f"{str(out)!r} has a corpus that was begun with other settings; repeat them, or give --force")
     ours = about.is_file() or note.is_file()
     if not ours and any(one.name not in (LOCK, WORK) for one in out.iterdir()):  # a kill may come before the note
         raise UsageError(f"the folder {str(out)!r} is not empty, and no corpus; choose another")
     if force and ours:
-        about.unlink(missing_ok=True)
+        for name in (ABOUT, CROISSANT, "controls.csv"):
+            (out / name).unlink(missing_ok=True)
         for name in (DATABASE, SOURCES, WORK):
             shutil.rmtree(out / name, ignore_errors=True)
     remove_parts(out.rglob(PARTS))  # of a build that was killed
@@ -239,19 +272,19 @@ def _read_json(path: Path) -> Any:
 # ---------------------------------------------------------------- looking
 
 
-def _survey(out: Path, recordings: Sequence[Recording], settings: Settings, jobs: int) -> dict[str, Surveyed]:
+def survey_recordings(out: Path, recordings: Sequence[Recording], settings: Settings, jobs: int) -> dict[str, Surveyed]:
     """Look at all recordings, batch by batch; batches that were looked at are not looked at again."""
     folder = out / WORK / "survey"
     folder.mkdir(exist_ok=True)
-    batches = [(folder, batch, settings.level) for batch in in_batches(recordings, BATCH)]
+    batches = [(folder, batch, settings) for batch in in_batches(recordings, BATCH)]
     looked = do_all(_look, batches, jobs, "looking at recordings", lambda task: len(task[1]))
     return {one.name: one for batch in looked for one in batch}
 
 
-def _look(task: tuple[Path, Sequence[Recording], float]) -> list[Surveyed]:
-    folder, batch, level = task
+def _look(task: tuple[Path, Sequence[Recording], Settings]) -> list[Surveyed]:
+    folder, batch, settings = task
     same = fingerprint([[one.name, one.path.stat().st_size, one.path.stat().st_mtime_ns] for one in batch])
-    return _noted(folder / f"{same}.jsonl", Surveyed, lambda: look_at(batch, level))
+    return noted(folder / f"{same}.jsonl", Surveyed, lambda: look_at(batch, settings.level, settings.recipe))
 
 
 # ---------------------------------------------------------------- making
@@ -285,23 +318,27 @@ def _make(out: Path, plan: CorpusPlan, material: SpliceMaterial, settings: Setti
 
 
 def _needed(plans: Sequence[UtterancePlan], material: SpliceMaterial) -> SpliceMaterial:
-    """The material of some utterances: workers need not be told about all."""
-    names = {name for plan in plans for name in (plan.carrier, *(one.donor for one in plan.substitutions))}
-    return SpliceMaterial(
-        {name: material.recordings[name] for name in names}, {name: material.survey[name] for name in names}
+    return material.only(
+        {name for plan in plans for name in (plan.carrier, *(one.donor for one in plan.substitutions))}
     )
 
 
 def _make_batch(batch: _Batch) -> list[Provenance]:
-    """Make some utterances; the note of a batch is written when all its sound files are."""
-    survey = batch.material.survey
+    return made_once(batch.out, batch.plans, batch.material, batch.make)
+
+
+def made_once(
+    out: Path, plans: Sequence[Planned], material: SpliceMaterial, make: Callable[[Planned], Provenance]
+) -> list[Provenance]:
+    """Make a batch of utterances; its note is written when all its sound files are."""
+    survey = material.survey
     # the name tells plans and recordings: where either has changed since, all is made anew
-    same = fingerprint([[asdict(one) for one in batch.plans], [asdict(survey[name]) for name in sorted(survey)]])
-    return _noted(batch.out / WORK / "made" / f"{same}.jsonl", Provenance, lambda: list(map(batch.make, batch.plans)))
+    same = fingerprint([[asdict(one) for one in plans], [asdict(survey[name]) for name in sorted(survey)]])
+    return noted(out / WORK / "made" / f"{same}.jsonl", Provenance, lambda: list(map(make, plans)))
 
 
-def _noted(note: Path, kind: type[Noted], work: Callable[[], list[Noted]]) -> list[Noted]:
-    """What a note of finished work says; where there is none, do the work and write it."""
+def noted(note: Path, kind: type[Noted], work: Callable[[], list[Noted]]) -> list[Noted]:
+    """Note of finished work; where there is none, do the work and write it."""
     if note.is_file():
         return [kind.from_dict(parse_json(line)) for line in note.read_text(encoding="utf-8").splitlines()]
     done = work()
@@ -309,8 +346,8 @@ def _noted(note: Path, kind: type[Noted], work: Callable[[], list[Noted]]) -> li
     return done
 
 
-def _about_set(files: SetFiles, made: Sequence[Provenance], settings: Settings) -> dict[str, Any]:
-    """What corpus.json says of a set."""
+def about_set(files: SetFiles, made: Sequence[Provenance], settings: Settings) -> dict[str, Any]:
+    """Entry of a set in corpus.json."""
     spoof: Counter[str] = Counter()
     for one in made:
         for row in labelled_ranges(one, joints=settings.joints, nonspeech=settings.nonspeech):
@@ -319,6 +356,8 @@ def _about_set(files: SetFiles, made: Sequence[Provenance], settings: Settings) 
     bona_fide = [one for one in made if not one.attacks]
     by_attack = {attack: sum(one.attacks == [attack] for one in made) for attack in sorted(spoof)}
     attack_of = {origin.recording: origin.attack for one in made for origin in one.origins}
+    for one in made:  # the recipe of PartialSpoof may leave nothing of a carrier without pauses
+        attack_of.setdefault(one.carrier, None if one.attacks else SPOOFED)
     return {
         "speakers": sorted({one.speaker for one in made}),
         "utterances": len(made),
@@ -331,4 +370,23 @@ def _about_set(files: SetFiles, made: Sequence[Provenance], settings: Settings) 
         "spoof_seconds_by_attack": {attack: spoof[attack] / RATE for attack in sorted(spoof)},
         "joints": sum(len(one.joints) for one in made),
         "sound_sha256": sound_digest(files, (one.utterance for one in made)),
+        **(_about_recipe(made) if settings.recipe == PARTIALSPOOF else {}),
+    }
+
+
+def _about_recipe(made: Sequence[Provenance]) -> dict[str, int]:
+    """Numbers of utterances with several attacks, with no segment replaced, and with all of them."""
+    partial = [one for one in made if one.utterance.startswith("CON")]
+    return {
+        "with_several_attacks": sum(len(one.attacks) > 1 for one in partial),
+        "with_no_segment_replaced": sum(len(one.origins) == 1 for one in partial),
+        "with_all_segments_replaced": sum(
+            not any(
+                origin.start <= start < origin.end
+                for origin in one.origins
+                if origin.recording == one.carrier
+                for start, _ in one.speech
+            )
+            for one in partial
+        ),
     }

@@ -17,12 +17,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.pool import do_all, in_batches
-from spoofspan.corpus.channel import OPEN, Channel
 from spoofspan.corpus.frames import Float64
 from spoofspan.corpus.settings import BUILDER_VERSION, BUILT_IN_SPEAKERS, BUILT_IN_UTTERANCES, SETS, Settings
 from spoofspan.corpus.source_folder import BONA_FIDE, Recording
@@ -31,16 +31,24 @@ from spoofspan.corpus.survey import find_speech, gain_to
 from spoofspan.corpus.vocoders import ATTACKS, UNSEEN, VOCODERS
 from spoofspan.corpus.voices import draw_varied_voice, draw_voice, speak
 from spoofspan.formats.sound import FULL_SCALE, wav_bytes, whole_samples
+from spoofspan.formats.sound_channel import OPEN, Channel
 from spoofspan.formats.writing import write_atomically
 
 LIST = "list.csv"
 BUILT_IN_CHANNEL = Channel(150.0, 6850.0)
 PREFIX = "builtin:"
-ALL = PREFIX + "all"
+ALL, COPY = PREFIX + "all", PREFIX + "copy"
 LEVEL = -26.0  # dBov
 SPARE = 1.25  # recordings per utterance that they are needed for
 FEWEST = 4  # recordings of a class and speaker
 BATCH = 8
+
+
+class MadeSound(Protocol):
+    """A recording that is to be made; workers get it pickled."""
+
+    def sound(self) -> Float64:
+        """Its samples."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,7 @@ class Sentence:
 
 
 def speaker_name(number: int) -> str:
-    """What a voice is called."""
+    """Name of a voice."""
     return f"V{number:03d}"
 
 
@@ -115,7 +123,7 @@ def write_voices(folder: Path, settings: Settings, jobs: int) -> Path:
     sentences = sentences_of(settings)
     rows = ((one.name, speaker_name(one.speaker), one.attack or BONA_FIDE, one.subset) for one in sentences)
     made = {one.name: one for one in sentences}
-    return _write_recordings(folder, made, jobs, "making voices", [("path", "speaker", "attack", "set"), *rows])
+    return write_recordings(folder, made, jobs, "making voices", [("path", "speaker", "attack", "set"), *rows])
 
 
 def recording_named(name: str, seed: int, builder: int = BUILDER_VERSION) -> Float64:
@@ -135,10 +143,14 @@ def chosen_vocoders(typed: Sequence[str]) -> tuple[str, ...]:
     >>> chosen_vocoders(["builtin:phase-vocoder", "builtin:griffin-lim"])
     ('builtin:griffin-lim', 'builtin:phase-vocoder')
     """
+    if COPY in typed:
+        if set(typed) != {COPY}:
+            raise UsageError(f"{COPY} makes a control of copies; leave the other attacks out")
+        return (COPY,)
     known = [PREFIX + name for name in VOCODERS]
     for name in typed:
         if name not in (*known, ALL):
-            raise UsageError(f"attacks: no vocoder is called {name!r}: {nearest_name(name, [*known, ALL])}")
+            raise UsageError(f"attacks: no vocoder is called {name!r}: {nearest_name(name, [*known, ALL, COPY])}")
     return tuple(name for name in known if name in typed or ALL in typed)
 
 
@@ -153,8 +165,11 @@ class Vocoded:
     def sound(self) -> Float64:
         """Its samples, levelled as those of built-in voices are."""
         rng = np.random.default_rng([self.seed, 3, *self.recording.name.encode()])
+        original = replace(self.original, channel=OPEN).sound()
+        if self.recording.attack == COPY:
+            return _levelled(original)
         vocoder = VOCODERS[str(self.recording.attack).removeprefix(PREFIX)]
-        return _levelled(vocoder(replace(self.original, channel=OPEN).sound(), rng))
+        return _levelled(vocoder(original, rng))
 
 
 def deal_vocoders(
@@ -164,7 +179,7 @@ def deal_vocoders(
     held_out: Sequence[str],
     settings: Settings,
 ) -> list[Vocoded]:
-    """Which bona fide recording goes through which vocoder; files will lie below ``folder``."""
+    """Assignment of bona fide recordings to vocoders; files will lie below ``folder``."""
     seen = [attack for attack in settings.attacks if attack not in held_out]
     by_speaker: dict[str, list[Recording]] = {}
     for one in sorted(found, key=lambda one: one.name):
@@ -192,15 +207,15 @@ def write_vocoded(folder: Path, dealt: Sequence[Vocoded], jobs: int) -> None:
     """Write the spoofed recordings, and a list that says what each was made of."""
     rows = ((one.recording.name, one.recording.speaker, one.recording.attack, one.original.name) for one in dealt)
     made = {one.recording.name: one for one in dealt}
-    _write_recordings(folder, made, jobs, "making spoofs", [("path", "speaker", "attack", "made_of"), *rows])
+    write_recordings(folder, made, jobs, "making spoofs", [("path", "speaker", "attack", "made_of"), *rows])
 
 
 # ---------------------------------------------------------------- files
 
 
-def _write_recordings(
+def write_recordings(
     folder: Path,
-    made: Mapping[str, Sentence | Vocoded],
+    made: Mapping[str, MadeSound],
     jobs: int,
     what: str,
     rows: Iterable[tuple[str | None, ...]],
@@ -217,7 +232,7 @@ def _write_recordings(
     return folder / LIST
 
 
-def _write(batch: Sequence[tuple[Path, Sentence | Vocoded]]) -> None:
+def _write(batch: Sequence[tuple[Path, MadeSound]]) -> None:
     for path, one in batch:
         write_atomically(path, [wav_bytes(one.sound())], force=True)
 

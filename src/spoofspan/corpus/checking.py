@@ -35,10 +35,12 @@ from spoofspan.corpus.layout import (
     SetFiles,
     read_provenance,
     references_of,
+    second_generation_lines,
     sound_digest,
 )
+from spoofspan.corpus.partialspoof_recipe import class_numbers
 from spoofspan.corpus.provenance import Provenance, labelled_ranges
-from spoofspan.corpus.settings import SETS, Settings
+from spoofspan.corpus.settings import PARTIALSPOOF, SETS, Settings
 from spoofspan.data.references import NONSPEECH, SPOOF, References, durations_of
 from spoofspan.data.rules import Rules
 from spoofspan.evaluation.reference_diff import diff_references
@@ -46,14 +48,13 @@ from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_datase
 from spoofspan.formats.reading import read_references
 from spoofspan.formats.text.durations import read_durations
 from spoofspan.formats.text.rows import written_ranges
-from spoofspan.mass.grid import Grid
-from spoofspan.mass.label_rules import label_references
-from spoofspan.mass.point_labels import point_classes
+from spoofspan.mass.labelling import label_references
+from spoofspan.mass.point_labels import Grid, point_classes
 
 
 @dataclass(frozen=True)
 class CorpusCheck:
-    """What was looked at, how many of each, and everything that is wrong."""
+    """Checked parts, their numbers, and all problems."""
 
     looked_at: Mapping[str, int]
     problems: tuple[str, ...]
@@ -61,7 +62,7 @@ class CorpusCheck:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong."""
+        """True if nothing is wrong."""
         return not self.total_problems
 
     def to_dict(self) -> dict[str, Any]:
@@ -131,7 +132,7 @@ def check_corpus(folder: str | Path) -> CorpusCheck:
 
 
 def _read_about(path: Path) -> _About | None:
-    """What corpus.json says of what is checked; None without one."""
+    """Content of corpus.json about the checked part; None without one."""
     if not path.is_file():
         return None
     try:
@@ -234,7 +235,7 @@ def _check_segments(files: SetFiles, references: References, found: _Findings) -
 
 
 def segments_of(references: References, resolution: float) -> dict[str, npt.NDArray[np.bool_]]:
-    """Whether any of each segment is spoof, by utterance."""
+    """True if any of each segment is spoof, by utterance."""
     rules = Rules(gaps="bonafide", nonspeech="ignore", label="any")
     labelling, _ = label_references(references, rules)
     grid = Grid.over(labelling.extents, resolution, rules.last_point)
@@ -260,18 +261,23 @@ def _check_provenance(files: SetFiles, references: References, settings: Setting
     )
     if ours != read:
         found.problems.add(f"{files.provenance}: its labels under the stated policies are not those of the RTTM")
+    if settings.recipe == PARTIALSPOOF:
+        numbers = class_numbers({attack for one in made for attack in one.attacks})
+        lines = b"".join(second_generation_lines(made, numbers))
+        if not files.second_generation.is_file() or files.second_generation.read_bytes() != lines:
+            found.problems.add(f"{files.second_generation}: its labels are not those of the provenance")
     found.looked_at["stretches of known origin"] += sum(len(one.origins) for one in made)
     found.looked_at["joints"] += sum(len(one.joints) for one in made)
 
 
 def _not_covering(one: Provenance) -> str | None:
-    """Why stretches and joints do not cover every sample as they should."""
+    """Reason why stretches and joints do not cover every sample as they should."""
     if not one.origins or one.origins[0].start != 0 or one.origins[-1].end != one.samples:
         return "its stretches do not reach from the first sample to the last"
     if len(one.joints) != len(one.origins) - 1:
         return f"{len(one.origins)} stretches with {len(one.joints)} joints between them"
     for left, right, joint in zip(one.origins[:-1], one.origins[1:], one.joints, strict=True):
-        if (joint.start, joint.end) != (right.start, left.end) or joint.start >= joint.end:
+        if (joint.start, joint.end) != (right.start, left.end) or joint.start > joint.end:
             return f"the joint at sample {joint.start} is not where its stretches overlap"
     return None
 
@@ -295,7 +301,7 @@ def _check_across(datasets: Mapping[str, Dataset], about: _About | None, found: 
             other = seen.setdefault((what, name), subset)
             if other != subset:
                 found.problems.add(f"{what} {name!r} is in {other} and in {subset}")
-        heard = {one for one in dataset.protocol.attack if one is not None} | set(dataset.references.kind_names)
+        heard = {one for one in dataset.protocol.attack if one is not None} | set(dataset.references.attack_names)
         if subset != "eval":
             for attack in sorted(heard & held_out):
                 found.problems.add(f"the attack {attack} is held out for eval, but is in {subset}")

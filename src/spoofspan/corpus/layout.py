@@ -16,13 +16,18 @@
       train/con_data/provenance.jsonl            where every sample comes from
       protocols/PartialSpoof_LA_cm_protocols/PartialSpoof.LA.cm.train.trl.txt
       segment_labels/train_seglab_0.01.npz       labels at 10, 20, ..., 640 ms; .npy as well if asked for
+
+and with the recipe of PartialSpoof, the second generation of its labels, in which non-speech has classes of its own::
+
+      train/con_data/vad_2nd_generation          utterance, start, end (seconds), class
+      train/con_data/label2num                   the numbers of the classes
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,8 +39,9 @@ from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError
 from spoofspan.base.times import SECOND
 from spoofspan.corpus.frames import RATE
+from spoofspan.corpus.partialspoof_recipe import class_numbers, second_generation
 from spoofspan.corpus.provenance import BONA_FIDE, NO_SPEECH, LabelledRange, Provenance, labelled_ranges, segment_labels
-from spoofspan.corpus.settings import Settings
+from spoofspan.corpus.settings import PARTIALSPOOF, Settings
 from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import BONA_FIDE as BONA_FIDE_CODE
 from spoofspan.data.references import LABELS, NONSPEECH, SPOOF, References
@@ -54,7 +60,7 @@ TICK = SECOND // RATE  # ns per sample, without a remainder
 
 @dataclass(frozen=True)
 class SetFiles:
-    """Where the files of one set are."""
+    """Files of one set."""
 
     folder: Path  # of the whole corpus
     subset: str
@@ -76,7 +82,7 @@ class SetFiles:
 
     @property
     def provenance(self) -> Path:
-        """Where every sample comes from."""
+        """Source of every sample."""
         return self.data / "provenance.jsonl"
 
     @property
@@ -98,6 +104,11 @@ class SetFiles:
         """Labels at a resolution (seconds)."""
         return self.folder / DATABASE / "segment_labels" / f"{self.subset}_seglab_{resolution:g}{suffix}"
 
+    @property
+    def second_generation(self) -> Path:
+        """Labels in which non-speech has classes of its own (recipe of PartialSpoof)."""
+        return self.data / "vad_2nd_generation"
+
     def make_folders(self) -> None:
         """Create what is not there."""
         for folder in (self.sounds, self.data, self.protocol.parent, self.segments(0.01, "").parent):
@@ -109,7 +120,7 @@ def write_set(files: SetFiles, made: Sequence[Provenance], settings: Settings) -
     ranges = {one.utterance: labelled_ranges(one, joints=settings.joints, nonspeech=settings.nonspeech) for one in made}
     shown = {one.utterance: labelled_ranges(one, joints=settings.joints, nonspeech=NO_SPEECH) for one in made}
     attacks, spoken = references_of(made, ranges), references_of(made, shown)
-    two_classes = list(rttm.write(replace(attacks, kinds=None, kind_names=())))
+    two_classes = list(rttm.write(replace(attacks, attacks=None, attack_names=())))
     contents: dict[Path, Iterable[bytes]] = {
         files.list: (f"{one.utterance}\n".encode() for one in made),
         files.protocol: protocol_lines(protocol_of(made)),
@@ -129,8 +140,19 @@ def write_set(files: SetFiles, made: Sequence[Provenance], settings: Settings) -
         )
         if settings.official_labels:
             contents[files.segments(resolution, ".npy")] = official.write_labels(labels)
+    if settings.recipe == PARTIALSPOOF:
+        numbers = class_numbers({attack for one in made for attack in one.attacks})
+        contents[files.second_generation] = second_generation_lines(made, numbers)
+        contents[files.data / "label2num"] = (f"{name} {number}\n".encode() for name, number in numbers.items())
     for path, chunks in contents.items():
         write_atomically(path, chunks, force=True)
+
+
+def second_generation_lines(made: Sequence[Provenance], numbers: Mapping[str, int]) -> Iterator[bytes]:
+    """Utterance, start and end in seconds (exact), class."""
+    for one in made:
+        for start, end, number in second_generation(one, numbers):
+            yield f"{one.utterance} {start / RATE:.7f} {end / RATE:.7f} {number}\n".encode()
 
 
 def references_of(made: Sequence[Provenance], ranges: dict[str, list[LabelledRange]]) -> References:
@@ -144,7 +166,7 @@ def references_of(made: Sequence[Provenance], ranges: dict[str, list[LabelledRan
         np.array([row.start for row in rows], np.int64) * TICK,
         np.array([row.end for row in rows], np.int64) * TICK,
         labels=np.array([words.get(row.label, SPOOF) for row in rows], np.int8),
-        kinds=[None if row.label in LABELS else row.label for row in rows],
+        attacks=[None if row.label in LABELS else row.label for row in rows],
     )
 
 

@@ -16,7 +16,7 @@ FRAMES_PER_SECOND = RATE // STEP
 
 
 @dataclass(frozen=True)
-class Section:
+class SpeechSection:
     """A part of a phone."""
 
     shortest: float  # seconds
@@ -30,28 +30,28 @@ class Section:
     nasal: float = 0.0
 
 
-def _vowel(*formants: float) -> tuple[Section, ...]:
+def _vowel(*formants: float) -> tuple[SpeechSection, ...]:
     first, second, third = formants
-    return (Section(0.07, 0.16, (first, second, third), voice=1.0, breath=1.0),)
+    return (SpeechSection(0.07, 0.16, (first, second, third), voice=1.0, breath=1.0),)
 
 
-def _fricative(centre: float, width: float, loud: float, voice: float = 0.0) -> tuple[Section, ...]:
+def _fricative(centre: float, width: float, loud: float, voice: float = 0.0) -> tuple[SpeechSection, ...]:
     locus = (350.0, 1700.0, 2600.0)
-    return (Section(0.06, 0.12, locus, voice=voice, breath=voice, friction=loud, centre=centre, width=width),)
+    return (SpeechSection(0.06, 0.12, locus, voice=voice, breath=voice, friction=loud, centre=centre, width=width),)
 
 
-def _plosive(locus: float, centre: float, voiced: bool) -> tuple[Section, ...]:
+def _plosive(locus: float, centre: float, voiced: bool) -> tuple[SpeechSection, ...]:
     formants = (250.0, locus, 2500.0)
-    closed = Section(0.04, 0.06, formants, voice=0.12 if voiced else 0.0)
-    burst = Section(0.008, 0.016, formants, friction=0.5, centre=centre, width=1200.0)
+    closed = SpeechSection(0.04, 0.06, formants, voice=0.12 if voiced else 0.0)
+    burst = SpeechSection(0.008, 0.016, formants, friction=0.5, centre=centre, width=1200.0)
     if voiced:
         return closed, burst
-    return closed, burst, Section(0.015, 0.045, None, breath=4.0)
+    return closed, burst, SpeechSection(0.015, 0.045, None, breath=4.0)
 
 
-def _sonorant(*formants: float, nasal: float = 0.0, voice: float = 0.55) -> tuple[Section, ...]:
+def _sonorant(*formants: float, nasal: float = 0.0, voice: float = 0.55) -> tuple[SpeechSection, ...]:
     first, second, third = formants
-    return (Section(0.045, 0.08, (first, second, third), voice=voice, breath=0.7, nasal=nasal),)
+    return (SpeechSection(0.045, 0.08, (first, second, third), voice=voice, breath=0.7, nasal=nasal),)
 
 
 VOWELS = {
@@ -71,7 +71,7 @@ CONSONANTS = {
     "f": _fricative(5000, 4000, 0.10),
     "z": _fricative(6000, 1300, 0.12, voice=0.3),
     "v": _fricative(4500, 3500, 0.05, voice=0.4),
-    "h": (Section(0.04, 0.08, None, breath=5.0),),
+    "h": (SpeechSection(0.04, 0.08, None, breath=5.0),),
     "p": _plosive(900, 1200, voiced=False),
     "t": _plosive(1750, 4200, voiced=False),
     "k": _plosive(2000, 2200, voiced=False),
@@ -85,14 +85,14 @@ CONSONANTS = {
     "w": _sonorant(300, 750, 2300),
     "j": _sonorant(280, 2200, 2900),
 }
-PAUSE = Section(0.0, 0.0, None)
+PAUSE = SpeechSection(0.0, 0.0, None)
 # how many frames a change takes
 FORMANTS_MOVE, VOICE_MOVES, FRICTION_MOVES = 9, 5, 3
 
 
 @dataclass(frozen=True)
 class Tracks:
-    """What the mouth does in each frame."""
+    """Articulation in each frame."""
 
     formants: Float64  # frames x 3
     voice: Float64
@@ -108,7 +108,7 @@ class Tracks:
 def say_something(rng: np.random.Generator, rate: float, liveliness: float) -> Tracks:
     """Make up a sentence of four to seven words, at ``rate`` times the usual speed."""
     words = int(rng.integers(4, 8))
-    sections: list[tuple[Section, float]] = [(PAUSE, rng.uniform(0.12, 0.25))]
+    sections: list[tuple[SpeechSection, float]] = [(PAUSE, rng.uniform(0.12, 0.25))]
     accents: list[tuple[float, float]] = []  # second, semitones
     inhaled: list[tuple[float, float]] = []
     now = sections[0][1]
@@ -129,7 +129,7 @@ def say_something(rng: np.random.Generator, rate: float, liveliness: float) -> T
     return _tracks(sections, accents, inhaled, rng, liveliness)
 
 
-def _syllable(rng: np.random.Generator) -> list[tuple[Section, ...]]:
+def _syllable(rng: np.random.Generator) -> list[tuple[SpeechSection, ...]]:
     consonants, vowels = list(CONSONANTS.values()), list(VOWELS.values())
     phones = []
     if rng.random() < 0.85:
@@ -141,7 +141,7 @@ def _syllable(rng: np.random.Generator) -> list[tuple[Section, ...]]:
 
 
 def _tracks(
-    sections: list[tuple[Section, float]],
+    sections: list[tuple[SpeechSection, float]],
     accents: list[tuple[float, float]],
     inhaled: list[tuple[float, float]],
     rng: np.random.Generator,
@@ -177,7 +177,7 @@ def _tracks(
     )
 
 
-def _formants(sections: list[Section]) -> Float64:
+def _formants(sections: list[SpeechSection]) -> Float64:
     """The targets of each section; those without their own take the next one's, or the last one's at the end."""
     targets: list[tuple[float, float, float]] = []
     following = (500.0, 1450.0, 2450.0)

@@ -1,4 +1,4 @@
-"""Where every sample of an utterance comes from, and the labels that follow from it under a policy.
+"""Source of every sample of an utterance, and the labels that follow from it under a policy.
 
 Stretches say which recording a range of samples was taken from; where two overlap, in a joint, both sound. The truth is
 kept as it is, labels are made of it: a joint is spoof if either side is (or changes its label in the middle), and
@@ -36,7 +36,10 @@ class Origin:
 
 @dataclass(frozen=True)
 class Joint:
-    """Samples of the result in which two stretches overlap, by which lag they were aligned and how alike they were."""
+    """Samples of the result in which two stretches overlap, by which lag they were aligned and how alike they were.
+
+    Without samples where the recipe of PartialSpoof sets two stretches side by side; its lag is the length.
+    """
 
     start: int
     end: int
@@ -120,7 +123,7 @@ def _runs(codes: npt.NDArray[np.int16], names: list[str]) -> list[LabelledRange]
 
 
 def segment_labels(ranges: list[LabelledRange], samples: int, segment: int) -> npt.NDArray[np.bool_]:
-    """Whether each segment of so many samples is bona fide: spoof if any of it is.
+    """True if each segment of so many samples is bona fide: spoof if any of it is.
 
     >>> segment_labels([LabelledRange(0, 5, "bonafide"), LabelledRange(5, 9, "A01")], 9, 4).tolist()
     [True, False, False]

@@ -1,4 +1,4 @@
-"""What a corpus is made of: all that decides its bytes, but for the recordings themselves."""
+"""Settings of a corpus: all that decides its bytes, but for the recordings themselves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from spoofspan.base.errors import UsageError, nearest_name
-from spoofspan.corpus.channel import Channel
+from spoofspan.formats.sound_channel import Channel
 
 SETS = ("train", "dev", "eval")
 POLICIES = {
@@ -22,6 +22,12 @@ POLICIES = {
         "bonafide": "non-speech is bona fide wherever it came from (joints are decided first)",
     },
 }
+SPOOFSPAN, PARTIALSPOOF = "spoofspan", "partialspoof"
+RECIPES = {
+    SPOOFSPAN: "one attack in an utterance, some of the units replaced, joints of constant power",
+    PARTIALSPOOF: "the published scripts of PartialSpoof: any attacks, any number of segments, pauses averaged",
+}
+OWN = ("donors", "shortest_pause", "overlap", "search")  # settings that the recipe of PartialSpoof does not have
 BUILDER_VERSION = 3  # raised when the same settings give other bytes
 BUILT_IN_UTTERANCES = {"train": 480, "dev": 100, "eval": 200}
 BUILT_IN_SPEAKERS = {"train": 48, "dev": 10, "eval": 16}
@@ -62,6 +68,8 @@ class Settings:
         Label of non-speech: ``"origin"``, that of its recording, or ``"bonafide"``.
     official_labels : bool
         Also write segment labels as PartialSpoof does (pickles).
+    recipe : str
+        ``"spoofspan"``, or ``"partialspoof"``: what the authors' scripts do (``docs/corpus.md`` has the differences).
 
     Raises
     ------
@@ -90,6 +98,7 @@ class Settings:
     joints: str = "spoof"
     nonspeech: str = "origin"
     official_labels: bool = False
+    recipe: str = SPOOFSPAN
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
@@ -112,6 +121,11 @@ class Settings:
             raise UsageError(f"donors={self.donors}: must be at least 1")
         if self.overlap < 0.001 or self.search < 0:
             raise UsageError(f"overlap={self.overlap}, search={self.search}: must be at least 0.001 and 0 seconds")
+        if self.recipe not in RECIPES:
+            raise UsageError(f"recipe={self.recipe!r}: {nearest_name(self.recipe, RECIPES)}")
+        changed = [one.name for one in fields(self) if one.name in OWN and getattr(self, one.name) != one.default]
+        if self.recipe != SPOOFSPAN and changed:
+            raise UsageError(f"{', '.join(changed)}: the recipe {self.recipe!r} decides this itself; leave it out")
         if self.overlap + 2 * self.search > self.shortest_pause:
             raise UsageError(
                 f"a joint of {self.overlap} s that moves by {self.search} s needs pauses of "
@@ -127,6 +141,8 @@ class Settings:
         """As plain data, ready for JSON."""
         plain = asdict(self)
         plain["held_out"] = None if self.held_out is None else list(self.held_out)
+        for name in ("recipe",) if self.recipe == SPOOFSPAN else OWN:  # as corpora had it before there were recipes
+            del plain[name]
         return {**plain, "attacks": list(self.attacks)}
 
     @classmethod

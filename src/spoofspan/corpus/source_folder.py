@@ -1,4 +1,4 @@
-"""Where recordings come from: a folder of speech, or a CSV file that lists it.
+"""Source of recordings: a folder of speech, or a CSV file that lists it.
 
 ::
 
@@ -7,6 +7,8 @@
 
     list.csv: path,speaker,attack[,set]    attack empty, - or bonafide for real speech; set train, dev or eval;
                                            paths are relative to the list
+
+or a public corpus (``public_corpora.py``). A selection takes some speakers or files of it, or a few of each speaker.
 
 An attack is called A01, A02, ... (a letter, then digits), since that is what RTTM files can hold. Folders with other
 names get the first such names that are free, in alphabetical order; corpus.json says which is which.
@@ -22,18 +24,20 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
+import numpy as np
+
 from spoofspan.base.errors import DataError, Problems, UsageError, refuse
 from spoofspan.base.times import Float64
-from spoofspan.corpus.channel import OPEN, Channel
+from spoofspan.corpus.public_corpora import SUFFIXES, public_recordings
 from spoofspan.corpus.settings import SETS
 from spoofspan.data.references import SPOOF
 from spoofspan.formats.sound import read_sound
+from spoofspan.formats.sound_channel import OPEN, Channel
 from spoofspan.formats.sources import sources
-from spoofspan.formats.text.rows import label_and_kind
+from spoofspan.formats.text.rows import label_and_attack
 
 BONA_FIDE = "bonafide"
 NO_ATTACK = ("", "-", BONA_FIDE)
-SUFFIXES = (".wav", ".flac", ".ogg", ".opus", ".mp3", ".aiff", ".aif")
 COLUMNS = ("path", "speaker", "attack")
 
 
@@ -62,20 +66,85 @@ class Recordings:
     attacks: dict[str, str]  # A01 -> name in the source
 
 
-def recordings_in(source: Path, truncated: str = "error", channel: Channel = OPEN) -> list[Recording]:
+@dataclass(frozen=True)
+class Selection:
+    """A choice of the recordings of a source.
+
+    Parameters
+    ----------
+    only : Path, optional
+        A text file with a speaker or a file in each line, by its path below the source or by its name without ending.
+    per_speaker : int, optional
+        At most so many of each speaker and attack, drawn at random.
+    seed : int
+        Of the draw.
+
+    """
+
+    only: Path | None = None
+    per_speaker: int | None = None
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse less than one recording."""
+        if self.per_speaker is not None and self.per_speaker < 1:
+            raise UsageError(f"per_speaker={self.per_speaker}: must be at least 1 (--recordings-per-speaker)")
+
+    def names(self) -> dict[str, int] | None:
+        """The entries of the list, each with its line."""
+        if self.only is None:
+            return None
+        text = sources(self.only)[0].text().decode("utf-8-sig")
+        lines = ((number, line.strip()) for number, line in enumerate(text.splitlines(), 1))
+        return {line: number for number, line in lines if line and not line.startswith("#")}
+
+    def of(self, found: Sequence[Recording]) -> list[Recording]:
+        """Those that are taken."""
+        taken, names = list(found), self.names()
+        if names is not None:
+            taken = [one for one in found if not names.keys().isdisjoint(_names_of(one))]
+            known = {name for one in taken for name in _names_of(one)}
+            refuse(
+                [name for name in names if name not in known],
+                lambda name: f"{self.only}:{names[name]}: the source has no speaker and no file {name!r}",
+                "correct the list",
+            )
+        if self.per_speaker is None:
+            return taken
+        groups: dict[tuple[str, str], list[Recording]] = {}
+        for one in sorted(taken, key=lambda one: one.name):
+            groups.setdefault((one.speaker, one.attack or ""), []).append(one)
+        drawn = []
+        for (speaker, attack), own in groups.items():
+            rng = np.random.default_rng([self.seed, *f"{speaker}/{attack}".encode()])
+            drawn += [own[row] for row in sorted(rng.permutation(len(own))[: self.per_speaker].tolist())]
+        return sorted(drawn, key=lambda one: one.name)
+
+
+def _names_of(one: Recording) -> tuple[str, ...]:
+    return one.speaker, one.name, one.path.stem, one.path.name
+
+
+def recordings_in(
+    source: Path, truncated: str = "error", channel: Channel = OPEN, selection: Selection | None = None
+) -> list[Recording]:
     """The recordings of a folder or of a list, with attacks as they are called there."""
+    selection = selection or Selection()
     if source.is_dir():
-        found = list(_in_folder(source))
+        found = list(_in_folder(source, selection))
     elif source.is_file():
         found = list(_in_list(source))
     else:
         raise UsageError(f"there is no {str(source)!r}; give a folder of speech or a CSV file")
     if not found:
-        places = f"{BONA_FIDE}/SPEAKER/*.wav and ATTACK/SPEAKER/*.wav"
+        places = f"{BONA_FIDE}/SPEAKER/*.wav and ATTACK/SPEAKER/*.wav, or as VCTK, LibriTTS and ASVspoof have them"
         raise DataError(f"{source}: there are no recordings; they are looked for in {places}")
     spaced = [speaker for speaker in sorted({one.speaker for one in found}) if speaker.split() != [speaker]]
     refuse(spaced, lambda speaker: f"speaker {speaker!r}: protocols cannot hold white space", "rename the folders")
-    return [replace(one, truncated=truncated, channel=channel) for one in found]
+    taken = selection.of(found)
+    if source.is_dir() and {one.subset for one in taken} != {*SETS}:  # sets that are not all there mean nothing
+        taken = [replace(one, subset=None) for one in taken]
+    return [replace(one, truncated=truncated, channel=channel) for one in taken]
 
 
 def attacks_of(found: Iterable[Recording]) -> set[str]:
@@ -84,13 +153,13 @@ def attacks_of(found: Iterable[Recording]) -> set[str]:
 
 
 def attack_ids(names: Iterable[str]) -> dict[str, str]:
-    """What attacks are called in a corpus: as before if RTTM can hold it, else by the first numbers that are free.
+    """Names of attacks in a corpus: as before if RTTM can hold it, else by the first numbers that are free.
 
     >>> attack_ids(["lpc", "A01", "griffin-lim"])
     {'A01': 'A01', 'griffin-lim': 'A02', 'lpc': 'A03'}
     """
     ordered = sorted(names)
-    plain = {name for name in ordered if label_and_kind(name) == (SPOOF, name)}
+    plain = {name for name in ordered if label_and_attack(name) == (SPOOF, name)}
     free = (number for number in (f"A{place:02d}" for place in count(1)) if number not in plain)
     return {name: name if name in plain else next(free) for name in ordered}
 
@@ -108,7 +177,12 @@ def named_recordings(found: Sequence[Recording], ids: Mapping[str, str]) -> Reco
     return Recordings(tuple(sorted(items, key=lambda one: one.name)), {new: name for name, new in ids.items()})
 
 
-def _in_folder(folder: Path) -> Iterable[Recording]:
+def _in_folder(folder: Path, selection: Selection) -> Iterable[Recording]:
+    public = None if (folder / BONA_FIDE).is_dir() else public_recordings(folder, selection.names())
+    if public is not None:
+        for one in public:
+            yield Recording(one.path.relative_to(folder).as_posix(), one.path, one.speaker, one.attack, one.subset)
+        return
     for kind in _folders(folder):
         for speaker in _folders(kind):
             for at, _, files in os.walk(speaker):

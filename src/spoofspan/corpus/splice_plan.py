@@ -1,4 +1,4 @@
-"""Which utterance gets what: decided from the survey alone, before any sound is made.
+"""Utterance that gets what: decided from the survey alone, before any sound is made.
 
 Speakers are dealt to the sets first, so none is heard in two. Then, in each set, some bona fide recordings are left as
 they are, and *carriers* of both classes get some of their units replaced by units of the other class by the same
@@ -20,7 +20,8 @@ from itertools import chain, zip_longest
 import numpy as np
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
-from spoofspan.corpus.settings import SETS, SPEAKER_SHARES, Settings
+from spoofspan.corpus.partialspoof_recipe import SEEDS_APART, SHORTEST_PAUSE, Segment, choose_segments
+from spoofspan.corpus.settings import PARTIALSPOOF, SETS, SPEAKER_SHARES, Settings
 from spoofspan.corpus.source_folder import Recording, attacks_of
 from spoofspan.corpus.survey import Surveyed, Unit
 
@@ -54,6 +55,11 @@ class CorpusPlan:
 
     utterances: tuple[UtterancePlan, ...]
     held_out: tuple[str, ...]
+
+
+def shortest_pause(settings: Settings) -> float:
+    """Shortest pause between two units, in seconds, by the recipe."""
+    return SHORTEST_PAUSE if settings.recipe == PARTIALSPOOF else settings.shortest_pause
 
 
 def stream(settings: Settings, *what: str | int) -> np.random.Generator:
@@ -140,9 +146,10 @@ def _plan_set(
     subset: str, usable: Sequence[Recording], survey: Mapping[str, Surveyed], settings: Settings
 ) -> list[UtterancePlan]:
     """Bona fide utterances first, then partially spoofed ones of both directions in turns."""
-    units = {one.name: survey[one.name].units(settings.shortest_pause) for one in usable}
+    units = {one.name: survey[one.name].units(shortest_pause(settings)) for one in usable}
     bona_fide = [one for one in usable if one.attack is None]
-    carriers = [one for one in usable if len(units[one.name]) >= FEWEST_UNITS]
+    fewest = 1 if settings.recipe == PARTIALSPOOF else FEWEST_UNITS
+    carriers = [one for one in usable if len(units[one.name]) >= fewest]
     wanted = None if settings.utterances is None else settings.utterances.get(subset, 0)
     if wanted == 0:
         return []
@@ -160,7 +167,7 @@ def _plan_set(
         UtterancePlan(f"BONA_{LETTERS[subset]}_{number:07d}", subset, one.speaker, one.name, ())
         for number, one in enumerate(as_they_are[:plain], 1)
     ]
-    donors = _Donors(usable, units)
+    donors = Donors(usable, units)
     made = 0
     for carrier in chain.from_iterable(zip_longest(into_bona_fide, _evenly(into_spoof))):
         if made >= partial:
@@ -168,8 +175,11 @@ def _plan_set(
         if carrier is None:  # there are no more of this class
             continue
         utterance = f"CON_{LETTERS[subset]}_{made + 1:07d}"
-        chosen = _substitutions(carrier, donors, settings, stream(settings, utterance))
-        if chosen:
+        if settings.recipe == PARTIALSPOOF:
+            chosen = _segments(carrier, donors, made + SEEDS_APART * (settings.seed - 1))
+        else:
+            chosen = choose_substitutions(carrier, donors, settings, stream(settings, utterance)) or None
+        if chosen is not None:
             plans.append(UtterancePlan(utterance, subset, carrier.speaker, carrier.name, chosen))
             made += 1
     if wanted is not None and len(plans) < wanted:
@@ -213,8 +223,8 @@ def _evenly(recordings: Sequence[Recording]) -> Iterator[Recording]:
 
 
 @dataclass
-class _Donors:
-    """What carriers take units from, and how often each attack was given to carriers that are bona fide."""
+class Donors:
+    """Donors of units, and how often each attack was given to carriers that are bona fide."""
 
     usable: Sequence[Recording]
     units: Mapping[str, Sequence[Unit]]
@@ -226,13 +236,13 @@ class _Donors:
         for one in self.usable:
             self._by_speaker.setdefault(one.speaker, {}).setdefault(one.attack, []).append(one)
 
-    def pools(self, carrier: Recording, rng: np.random.Generator) -> list[list[Recording]]:
+    def pools(self, carrier: Recording, rng: np.random.Generator | None = None) -> list[list[Recording]]:
         """Recordings of the other class by the same speaker, one list for each attack, the one to prefer first."""
         own = self._by_speaker[carrier.speaker]
         if carrier.attack is not None:
             return [own[None]] if None in own else []
         attacks = sorted(attack for attack in own if attack is not None)
-        drawn = rng.permutation(len(attacks)).tolist()
+        drawn = list(range(len(attacks))) if rng is None else rng.permutation(len(attacks)).tolist()
         preferred = sorted(
             range(len(attacks)),
             key=lambda i: (self.given_to[carrier.speaker, attacks[i]], self.given[attacks[i]], drawn[i]),
@@ -246,8 +256,20 @@ class _Donors:
             self.given_to[carrier.speaker, donor.attack] += 1
 
 
-def _substitutions(
-    carrier: Recording, donors: _Donors, settings: Settings, rng: np.random.Generator
+def _segments(carrier: Recording, donors: Donors, number: int) -> tuple[Substitution, ...] | None:
+    """Choose segments by the recipe of PartialSpoof, out of all of the speaker's; None where there is none."""
+    pool = [
+        Segment(one.name, place, unit.length)
+        for one in sorted(chain.from_iterable(donors.pools(carrier)), key=lambda one: one.name)
+        for place, unit in enumerate(donors.units[one.name])
+    ]
+    least = 1 if carrier.attack is None else 0
+    chosen = choose_segments(donors.units[carrier.name], pool, at_least=least, number=number)
+    return None if chosen is None else tuple(Substitution(place, one.recording, one.number) for place, one in chosen)
+
+
+def choose_substitutions(
+    carrier: Recording, donors: Donors, settings: Settings, rng: np.random.Generator
 ) -> tuple[Substitution, ...]:
     """Choose units of the carrier and what takes their place; those without a fitting candidate stay."""
     own = donors.units[carrier.name]

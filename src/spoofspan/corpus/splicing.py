@@ -13,7 +13,7 @@ over the whole at the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,10 +21,11 @@ import numpy as np
 
 from spoofspan.base.errors import UsageError
 from spoofspan.corpus.frames import RATE, Float64
+from spoofspan.corpus.partialspoof_recipe import SHORTEST_PAUSE, Replacement, replace_units
 from spoofspan.corpus.provenance import Joint, Origin, Provenance
-from spoofspan.corpus.settings import Settings
+from spoofspan.corpus.settings import PARTIALSPOOF, Settings
 from spoofspan.corpus.source_folder import Recording
-from spoofspan.corpus.splice_plan import UtterancePlan, stream
+from spoofspan.corpus.splice_plan import Substitution, UtterancePlan, stream
 from spoofspan.corpus.survey import Span, Surveyed, merged
 
 SOUNDS_KEPT = 64  # in the memory of a worker
@@ -60,7 +61,7 @@ class Lag:
 
 
 def best_lag(left: Float64, right: Float64) -> Lag:
-    """Where in ``right`` the content of ``left`` is found, counted from the middle of what is left over.
+    """Lag of the content of ``left`` in ``right``, counted from the middle of what is left over.
 
     ``right`` is longer than ``left`` by twice the greatest lag; the normalised correlation decides, the smaller lag on
     a tie.
@@ -97,7 +98,7 @@ def cross_fade(left: Float64, right: Float64, correlation: float) -> Float64:
 
 
 def splice(pieces: Sequence[SplicePiece], *, overlap: int, search: int) -> Spliced:
-    """Join pieces; ``overlap`` (even) and ``search`` are samples."""
+    """Join pieces; ``overlap`` (even) and ``search`` are samples. Without an overlap, nothing is moved or faded."""
     half = overlap // 2
     parts: list[Float64] = []
     origins: list[Origin] = []
@@ -118,7 +119,7 @@ def splice(pieces: Sequence[SplicePiece], *, overlap: int, search: int) -> Splic
         _check_room(piece, following, own, half, search)
         left = piece.sound[end - overlap : end]
         around = following.cut_in - half
-        lag = best_lag(left, following.sound[around - search : around + overlap + search])
+        lag = best_lag(left, following.sound[around - search : around + overlap + search]) if overlap else Lag(0, 0.0)
         begin = around + lag.samples
         parts.append(cross_fade(left, following.sound[begin : begin + overlap], lag.correlation))
         joints.append(Joint(reached - overlap, reached, lag.samples, lag.correlation))
@@ -142,14 +143,20 @@ def _check_room(piece: SplicePiece, following: SplicePiece, own: int, half: int,
 
 @dataclass(frozen=True)
 class SpliceMaterial:
-    """What utterances are made of."""
+    """Material of utterances."""
 
     recordings: Mapping[str, Recording]
     survey: Mapping[str, Surveyed]
 
-    def sound(self, name: str) -> Float64:
-        """A recording at the level of the corpus."""
-        return _levelled(self.recordings[name], self.survey[name].gain)
+    def only(self, names: Collection[str]) -> SpliceMaterial:
+        """The material of these recordings: workers need not be told about all."""
+        return SpliceMaterial(
+            {name: self.recordings[name] for name in names}, {name: self.survey[name] for name in names}
+        )
+
+    def sound(self, name: str, factor: float = 1.0) -> Float64:
+        """A recording at the level of the corpus, or at this factor of it."""
+        return _levelled(self.recordings[name], self.survey[name].gain * factor)
 
 
 @lru_cache(SOUNDS_KEPT)
@@ -159,21 +166,23 @@ def _levelled(recording: Recording, gain: float) -> Float64:
 
 def make_utterance(plan: UtterancePlan, material: SpliceMaterial, settings: Settings) -> tuple[Float64, Provenance]:
     """Cut, align and join: the sound, and where it comes from."""
-    overlap = 2 * round(settings.overlap * RATE / 2)
-    spliced = splice(_pieces(plan, material, settings), overlap=overlap, search=round(settings.search * RATE))
-    speech = (span for one in spliced.origins for span in _moved(material.survey[one.recording].speech, one))
-    provenance = Provenance(
-        plan.utterance,
-        plan.subset,
-        plan.speaker,
-        spliced.sound.size,
-        plan.carrier,
-        spliced.origins,
-        spliced.joints,
-        tuple(merged(sorted(speech))),
-    )
+    if settings.recipe == PARTIALSPOOF:
+        spliced = _averaged(plan, material)
+    else:
+        overlap = 2 * round(settings.overlap * RATE / 2)
+        spliced = splice(_pieces(plan, material, settings), overlap=overlap, search=round(settings.search * RATE))
     noise = stream(settings, plan.utterance, "noise")
-    return settings.channel.noisy(spliced.sound, noise) if settings.channel else spliced.sound, provenance
+    sound = settings.channel.noisy(spliced.sound, noise) if settings.channel else spliced.sound
+    return sound, provenance_of(spliced, plan.utterance, plan.subset, plan.speaker, plan.carrier, material)
+
+
+def provenance_of(
+    spliced: Spliced, utterance: str, subset: str, speaker: str, carrier: str, material: SpliceMaterial
+) -> Provenance:
+    """Record where the samples of an utterance come from, and where someone speaks in it."""
+    speech = (span for one in spliced.origins for span in _moved(material.survey[one.recording].speech, one))
+    samples, spans = spliced.sound.size, tuple(merged(sorted(speech)))
+    return Provenance(utterance, subset, speaker, samples, carrier, spliced.origins, spliced.joints, spans)
 
 
 def remake(one: Provenance, recording: Callable[[str], Float64]) -> Float64:
@@ -187,30 +196,47 @@ def remake(one: Provenance, recording: Callable[[str], Float64]) -> Float64:
         sound[origin.start : origin.end] = samples
     for joint, left, right in zip(one.joints, taken[:-1], taken[1:], strict=True):
         length = joint.end - joint.start
-        sound[joint.start : joint.end] = cross_fade(left[-length:], right[:length], joint.correlation)
+        sound[joint.start : joint.end] = cross_fade(left[left.size - length :], right[:length], joint.correlation)
     return sound
 
 
 def _pieces(plan: UtterancePlan, material: SpliceMaterial, settings: Settings) -> list[SplicePiece]:
-    """The carrier with its replaced units cut out, and the donors in between."""
-    carrier = material.survey[plan.carrier]
-    units = carrier.units(settings.shortest_pause)
-    pieces: list[SplicePiece] = []
+    """The sound of each part of an utterance."""
+    return [
+        SplicePiece(
+            material.sound(name), cut_in, cut_out, name, material.survey[name].gain, material.recordings[name].attack
+        )
+        for name, cut_in, cut_out in parts_of(plan.carrier, plan.substitutions, material.survey, settings)
+    ]
 
-    def add(name: str, cut_in: int, cut_out: int) -> None:
-        if cut_out > cut_in:
-            gain, attack = material.survey[name].gain, material.recordings[name].attack
-            pieces.append(SplicePiece(material.sound(name), cut_in, cut_out, name, gain, attack))
 
+def parts_of(
+    carrier: str, substitutions: Sequence[Substitution], survey: Mapping[str, Surveyed], settings: Settings
+) -> list[tuple[str, int, int]]:
+    """The carrier with its replaced units cut out, and the donors in between: recording, first cut, last cut."""
+    units = survey[carrier].units(settings.shortest_pause)
+    parts: list[tuple[str, int, int]] = []
     reached = 0
-    for one in plan.substitutions:
+    for one in substitutions:
         replaced = units[one.unit]
-        donated = material.survey[one.donor].units(settings.shortest_pause)[one.donor_unit]
-        add(plan.carrier, reached, replaced.cut_in)
-        add(one.donor, donated.cut_in, donated.cut_out)
+        donated = survey[one.donor].units(settings.shortest_pause)[one.donor_unit]
+        parts += [(carrier, reached, replaced.cut_in), (one.donor, donated.cut_in, donated.cut_out)]
         reached = replaced.cut_out
-    add(plan.carrier, reached, carrier.samples)
-    return pieces
+    parts.append((carrier, reached, survey[carrier].samples))
+    return [(name, cut_in, cut_out) for name, cut_in, cut_out in parts if cut_out > cut_in]
+
+
+def _averaged(plan: UtterancePlan, material: SpliceMaterial) -> Spliced:
+    """The carrier with units replaced, by the recipe of PartialSpoof."""
+
+    def taken(name: str, number: int, place: int) -> Replacement:
+        recording, looked = material.recordings[name], material.survey[name]
+        unit = looked.units(SHORTEST_PAUSE)[place]
+        return Replacement(number, name, recording.attack, looked.gain, material.sound(name), unit)
+
+    units = material.survey[plan.carrier].units(SHORTEST_PAUSE)
+    replacements = [taken(one.donor, one.unit, one.donor_unit) for one in plan.substitutions]
+    return Spliced(*replace_units(taken(plan.carrier, 0, 0), units, replacements))
 
 
 def _moved(speech: Sequence[Span], origin: Origin) -> list[Span]:

@@ -26,7 +26,9 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.corpus.frames import RATE, Float64
+from spoofspan.corpus.settings import PARTIALSPOOF, SPOOFSPAN
 from spoofspan.corpus.source_folder import Recording
+from spoofspan.corpus.speech_level import p56_level
 
 FRAME = RATE // 100
 WINDOW = 240  # samples: longer ones would stretch a click beyond 30 ms
@@ -44,7 +46,7 @@ Span = tuple[int, int]  # samples, half-open
 
 @dataclass(frozen=True)
 class Surveyed:
-    """What is known about a recording."""
+    """Facts about a recording."""
 
     name: str
     samples: int
@@ -52,7 +54,7 @@ class Surveyed:
     speech: tuple[Span, ...]
 
     def units(self, shortest_pause: float) -> list[Unit]:
-        """What can be cut out of it."""
+        """Units of the recording."""
         return find_units(self.speech, self.samples, round(shortest_pause * RATE))
 
     @classmethod
@@ -61,13 +63,14 @@ class Surveyed:
         return cls(**{**plain, "speech": tuple((int(start), int(end)) for start, end in plain["speech"])})
 
 
-def look_at(recordings: Sequence[Recording], level: float) -> list[Surveyed]:
-    """Look at recordings."""
+def look_at(recordings: Sequence[Recording], level: float, recipe: str = SPOOFSPAN) -> list[Surveyed]:
+    """Look at recordings; the recipe of PartialSpoof measures their level by ITU-T P.56."""
     found = []
     for one in recordings:
         sound = one.sound()
         speech = find_speech(sound)
-        found.append(Surveyed(one.name, sound.size, gain_to(level, sound, speech), tuple(speech)))
+        measured = p56_level(sound) if recipe == PARTIALSPOOF else None
+        found.append(Surveyed(one.name, sound.size, gain_to(level, sound, speech, measured), tuple(speech)))
     return found
 
 
@@ -87,7 +90,7 @@ class Unit:
 
     @property
     def length(self) -> int:
-        """How long the speech lasts."""
+        """Duration of the speech."""
         return self.end - self.start
 
 
@@ -125,7 +128,7 @@ def _without_short_runs(flags: Bool, value: bool) -> Bool:
 
 
 def _runs(flags: Bool) -> list[Span]:
-    """Where flags are set.
+    """Runs of true flags.
 
     >>> _runs(np.array([True, False, True, True]))
     [(0, 1), (2, 4)]
@@ -146,7 +149,7 @@ def merged(spans: Iterable[Span], shortest_gap: int = 1) -> list[Span]:
 
 
 def find_units(speech: Sequence[Span], samples: int, shortest_pause: int) -> list[Unit]:
-    """What can be cut out of a recording; speech with less than the shortest pause in between is one unit."""
+    """Units of a recording; speech with less than the shortest pause in between is one unit."""
     joined = merged(speech, shortest_pause)
     units = []
     for number, (start, end) in enumerate(joined):
@@ -180,8 +183,11 @@ def active_level(sound: Float64, speech: Sequence[Span]) -> float:
     return level_of(np.concatenate([sound[start:end] for start, end in speech]) if speech else sound)
 
 
-def gain_to(target: float, sound: Float64, speech: Sequence[Span]) -> float:
-    """The factor that brings speech to a level; less of it where the loudest sample would not fit into a file."""
-    gain = 10 ** ((target - active_level(sound, speech)) / 20)
+def gain_to(target: float, sound: Float64, speech: Sequence[Span], measured: float | None = None) -> float:
+    """The factor that brings speech to a level; less of it where the loudest sample would not fit into a file.
+
+    The level of the sound is ``measured``, or else that of its speech.
+    """
+    gain = 10 ** ((target - (active_level(sound, speech) if measured is None else measured)) / 20)
     peak = float(np.abs(sound).max(initial=0.0))
     return float(min(gain, HIGHEST_PEAK / peak)) if peak else 1.0

@@ -39,7 +39,7 @@ ROOM_SECONDS, WIDE_ROOM_SECONDS = 0.2, 0.5
 
 @dataclass(frozen=True)
 class Voice:
-    """What stays the same from sentence to sentence."""
+    """Properties of a voice that all sentences share."""
 
     pitch: float  # Hz
     tract: float  # factor on the formants; 1 is a tract of 17.5 cm

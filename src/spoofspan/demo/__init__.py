@@ -113,8 +113,8 @@ def npz_name(milliseconds: int, seed: str = "") -> str:
 def export(corpus: DemoCorpus, folder: Path, *, force: bool = False, rules: RuleArguments | None = None) -> list[Path]:
     """Write references, durations, the scores of every branch as text and as tables, and a README.txt.
 
-    Where speakers are known, also a protocol and the sound of a few utterances. ``rules`` are those that the corpus
-    needs to be measured at all; the README's commands have them.
+    Where speakers are known, also a protocol, the sound of a few utterances, and the files of ``recipe_files.py``.
+    ``rules`` are those that the corpus needs to be measured at all; the README's commands have them.
     """
     from spoofspan.formats.text import frame_lines, rttm
     from spoofspan.formats.text.durations import reco2dur_lines
@@ -134,11 +134,15 @@ def export(corpus: DemoCorpus, folder: Path, *, force: bool = False, rules: Rule
         RECO2DUR: reco2dur_lines(corpus.references),
     }
     if corpus.protocol is not None:
+        from spoofspan.demo.recipe_files import OTHER_TOOLS, files_of_other_tools, recipe_files
         from spoofspan.demo.recordings import wav_files
 
         (folder / SOUNDS).mkdir(exist_ok=True)
         contents[PROTOCOL] = protocol_lines(corpus.protocol)
         contents |= {f"{SOUNDS}/{utterance}.wav": [content] for utterance, content in wav_files().items()}
+        (folder / OTHER_TOOLS).mkdir(exist_ok=True)
+        contents |= recipe_files(corpus.references, corpus.systems[min(corpus.systems)], corpus.protocol)
+        contents |= files_of_other_tools(corpus.references, corpus.systems, corpus.protocol)
     for hop, scores in corpus.systems.items():
         contents[text_name(hop)] = frame_lines.write(frame_lines.UNIT, scores)
         contents[table_name(hop)] = _tables().write_scores(scores)
@@ -158,7 +162,7 @@ def text_name(hop: float) -> str:
 
 
 def _tables() -> Container:
-    """What tables of scores are written as: Parquet, or JSON Lines where pyarrow is not installed."""
+    """Format of tables of scores: Parquet, or JSON Lines where pyarrow is not installed."""
     from spoofspan.formats.arrow import is_installed
     from spoofspan.formats.tables.jsonl import JSONL
     from spoofspan.formats.tables.parquet import PARQUET
@@ -193,10 +197,10 @@ def _readme(corpus: DemoCorpus, rules: RuleArguments) -> str:
     hops = ", ".join(f"{1000 * hop:g}" for hop in corpus.systems)
     words = TABLE_WORDS[_tables().name]
     about_files = {
-        RTTM: "Who is spoofed when. A line per range: SPEAKER <utterance> 1 <start> <duration> <NA> <NA> <label> "
+        RTTM: "Reference labels. One line per range: SPEAKER <utterance> 1 <start> <duration> <NA> <NA> <label> "
         "<NA> <NA>, times in seconds. The label is bonafide, spoof, or the name of an attack such as A01.",
-        RECO2DUR: "How long each utterance lasts: <utterance> <seconds>.",
-        text_name(finest): "What the system said, as text: <utterance> <frame> <bona fide> <spoof>. Frames count from "
+        RECO2DUR: "Durations: <utterance> <seconds>.",
+        text_name(finest): "System scores as text: <utterance> <frame> <bona fide> <spoof>. Frames count from "
         f"0; the hop in seconds is in the name. One such file per hop ({hops} ms).",
         table_name(finest): f"The same scores as {words}: one row per utterance, a list of scores, and hop and "
         "polarity in the file itself. One such file per hop.",
@@ -204,7 +208,7 @@ def _readme(corpus: DemoCorpus, rules: RuleArguments) -> str:
     more, seen = [], ""
     if corpus.protocol is not None:
         heard, seen = _heard(), " (of attacks that the system was trained on)"
-        about_files[PROTOCOL] = "Who speaks, and which attack is in it: <speaker> <utterance> - <attack or -> <label>."
+        about_files[PROTOCOL] = "Speakers and attacks: <speaker> <utterance> - <attack or -> <label>."
         about_files[f"{SOUNDS}/{heard}.wav"] = (
             "What it sounds like, 16 kHz. A few utterances have their sound here; it is made from a seed, with the "
             "voices of the package."
@@ -223,7 +227,11 @@ def _readme(corpus: DemoCorpus, rules: RuleArguments) -> str:
         )
         seeds = f"'seed-{{seed}}/scores_{{resolution}}{_tables().suffixes[0]}'"
         more.insert(0, f"    spoofspan table {RTTM} {seeds} --durations {RECO2DUR}")
-    lines = ["A small corpus and what a system said of it, in files as spoofspan reads them.", ""]
+    if corpus.protocol is not None:
+        from spoofspan.demo.recipe_files import ABOUT
+
+        about_files |= ABOUT
+    lines = ["A small corpus with the scores of one system, in files as spoofspan reads them.", ""]
     for name, about in about_files.items():
         lines += [name, textwrap.indent(textwrap.fill(about, 76), "    ")]
     lines += [

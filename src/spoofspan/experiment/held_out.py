@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spoofspan.base.errors import DataError
-from spoofspan.experiment.results import SEEN, SPELLINGS, UNSEEN, by_attack, eers_of_parts, write_table
+from spoofspan.experiment.results import SEEN, SPELLINGS, UNSEEN, branch_scores, by_attack, eers_of_parts, write_table
 from spoofspan.experiment.setup import Experiment, Places, System
 from spoofspan.formats.datasets.partialspoof_dataset import read_dataset
-from spoofspan.formats.reading import read_scores
+from spoofspan.report.results import finite
 from spoofspan.report.table import Table, json_text
 
 if TYPE_CHECKING:
     from spoofspan.cm.batches import Corpus
-    from spoofspan.data.scores import Scores
 
 
 def without_attack(corpus: Corpus, attack: str) -> Corpus:
@@ -38,9 +37,9 @@ def without_attack(corpus: Corpus, attack: str) -> Corpus:
 def attacks_in_turn(experiment: Experiment, places: Places) -> tuple[str, ...]:
     """The attacks of the evaluation set, each of which will be held out."""
     references = read_dataset(places.dataset("eval"), source=experiment.reference_source).references
-    if len(references.kind_names) < 2:
+    if len(references.attack_names) < 2:
         raise DataError("the evaluation set names fewer than two attacks, so none can be held out; leave hold_out out")
-    return tuple(sorted(references.kind_names))
+    return tuple(sorted(references.attack_names))
 
 
 def planned_in_turn(experiment: Experiment, attacks: Sequence[str]) -> list[System]:
@@ -85,6 +84,7 @@ class HeldOutResults:
         notes = (
             "",
             "Range EER in %" + (f", means over {seeds} seeds." if seeds > 1 else "."),
+            *(["single-utterance: utterance EER."] if "single-utterance" in systems else []),
             f"{SEEN}: utterances without the one held out; {UNSEEN}: those with it alone, and bona fide ones.",
         )
         return Table(("system", "held out", SEEN, UNSEEN), tuple(cells), notes)
@@ -99,7 +99,7 @@ class HeldOutResults:
             {"system": one.system, "held_out": one.attack, "seen": list(one.seen), "unseen": list(one.unseen)}
             for one in self.rows
         ]
-        return {"held_out": rows, "folder": str(self.places.out)}
+        return {"held_out": finite(rows), "folder": str(self.places.out)}
 
 
 def write_held_out(
@@ -113,7 +113,9 @@ def write_held_out(
         for attack in attacks:
             seeds = [one for one in planned if one.name == name and one.without in (None, attack)]
             parts = by_attack(references, [attack])
-            found = [eers_of_parts(references, _scores(experiment, places, one), parts, rules) for one in seeds]
+            branches = [experiment.finest_branch(one) for one in seeds]
+            scores = [branch_scores(places, one, "eval", own) for one, own in zip(seeds, branches, strict=True)]
+            found = [eers_of_parts(references, one, parts, rules) for one in scores]
             rows.append(
                 HeldOutRow(name, attack, tuple(one[SEEN] for one in found), tuple(one[UNSEEN] for one in found))
             )
@@ -122,7 +124,3 @@ def write_held_out(
     for suffix, spelling in SPELLINGS.items():
         write_table(places.tables / f"held-out.{suffix}", results.render(spelling))
     return results
-
-
-def _scores(experiment: Experiment, places: Places, system: System) -> Scores:
-    return read_scores(places.scores(system, "eval") / f"scores_{experiment.finest_branch(system)}.parquet")

@@ -1,7 +1,8 @@
-"""What an experiment found: the paper's tables, attacks seen and unseen in training, and a page."""
+"""Results of an experiment: the paper's tables, attacks seen and unseen in training, and a page."""
 
 from __future__ import annotations
 
+import math
 import statistics
 import warnings
 from collections.abc import Mapping, Sequence
@@ -14,17 +15,19 @@ import numpy.typing as npt
 
 from spoofspan.base.errors import SpoofspanWarning
 from spoofspan.base.times import milliseconds
-from spoofspan.cm.frame_times import resolution, scale_of
+from spoofspan.cm.frame_times import UTTERANCE, resolution, scale_of
 from spoofspan.cm.scorers import JOINT_DETECTOR
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.evaluate import best_possible, range_eer
+from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.evaluation.evaluate import best_possible, range_eer, utterance_eer
 from spoofspan.evaluation.resolution_table import ResolutionTable, resolution_table
 from spoofspan.experiment.setup import MEASURED_SETS, Experiment, Places, System
 from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_dataset, sound_folder
-from spoofspan.formats.reading import read_scores
+from spoofspan.formats.reading import read_scores, read_utterance_scores
 from spoofspan.formats.writing import write_atomically
 from spoofspan.report.resolutions import render, tables_dict
+from spoofspan.report.results import finite
 from spoofspan.report.table import Table, json_text
 from spoofspan.uncertainty import Resampling
 
@@ -35,12 +38,15 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Row:
-    """One branch of a system: its range EER on parts of the data, a value for each seed."""
+    """One branch of a system: its EER on parts of the data, a value for each seed.
+
+    It is the range EER of windows, and the utterance EER of scores of whole utterances.
+    """
 
     system: str
-    hop: float
+    hop: float | None  # None: whole utterances
     floor: float  # of the evaluation set
-    values: Mapping[str, Sequence[float]]
+    values: Mapping[str, Sequence[float]]  # NaN where a part has utterances of one class only
 
     def mean(self, part: str) -> float:
         """The mean over seeds."""
@@ -48,14 +54,16 @@ class Row:
 
     @property
     def above_floor(self) -> float:
-        """What a perfect system with that hop would not have, of the evaluation set."""
+        """Error above that of a perfect system with that hop, of the evaluation set."""
         return self.mean("eval") - self.floor
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
         eers = {part: {"mean": self.mean(part), "seeds": list(values)} for part, values in self.values.items()}
         plain = {"system": self.system, "hop": self.hop, "floor": self.floor}
-        return {**plain, "range_eer": eers, "above_floor": self.above_floor}
+        measure = "utterance_eer" if self.hop is None else "range_eer"
+        found: dict[str, Any] = finite({**plain, measure: eers, "above_floor": self.above_floor})
+        return found
 
 
 @dataclass(frozen=True)
@@ -73,7 +81,11 @@ class Results:
         titles = {"dev": "development", "eval": "evaluation"}
         shares = [[*map(row.mean, parts), row.floor, row.above_floor] for row in self.rows]
         rows = tuple(
-            (row.system, f"{1000 * row.hop:g} ms", *(f"{100 * share:.2f}" for share in own))
+            (
+                row.system,
+                UTTERANCE if row.hop is None else f"{1000 * row.hop:g} ms",
+                *("-" if math.isnan(share) else f"{100 * share:.2f}" for share in own),
+            )
             for row, own in zip(self.rows, shares, strict=True)
         )
         seeds = max(len(row.values["eval"]) for row in self.rows)
@@ -82,6 +94,8 @@ class Results:
             "Range EER in %" + (f", means over {seeds} seeds." if seeds > 1 else "."),
             "above floor: evaluation minus floor, the range EER of a perfect system with that hop.",
         ]
+        if any(row.hop is None for row in self.rows):
+            notes.append(f"Rows with the hop {UTTERANCE!r}: utterance EER; - where all utterances are of one class.")
         if self.unseen:
             notes.append(
                 f"{SEEN}: evaluation utterances without {', '.join(self.unseen)}; "
@@ -161,14 +175,14 @@ class _Measuring:
         return resolution_table(self.references[subset], rows, **self.rules)
 
     def _scores(self, system: System, subset: str, branch: str) -> Scores:
-        return read_scores(self.places.scores(system, subset) / f"scores_{branch}.parquet")
+        return read_scores(score_file(self.places, system, subset, branch))
 
     def rows(self) -> tuple[Row, ...]:
         """Every branch of what is trained at all of them, the finest branch of everything else."""
         found = []
         for name in self._names():
             seeds = [one for one in self.planned if one.name == name]
-            branches = self.experiment.branches if name == "multi" else (self.experiment.finest_branch(seeds[0]),)
+            branches = self.experiment.all_branches if name == "multi" else (self.experiment.finest_branch(seeds[0]),)
             found += [self._row(name, seeds, branch) for branch in branches]
         return tuple(found)
 
@@ -177,16 +191,18 @@ class _Measuring:
         return sorted(dict.fromkeys(one.name for one in self.planned), key=lambda name: name == JOINT_DETECTOR)
 
     def _row(self, name: str, seeds: list[System], branch: str) -> Row:
-        hop = resolution(scale_of(branch))
         found = [self._parts(system, branch) for system in seeds]
         values = {part: [one[part] for one in found] for part in found[0]}
+        if branch == UTTERANCE:
+            return Row(name, None, 0.0, values)
+        hop = resolution(scale_of(branch))
         return Row(name, hop, float(best_possible(self.references["eval"], hop, **self.rules).value), values)
 
     def _parts(self, system: System, branch: str) -> dict[str, float]:
-        """The range EER on the development set, the evaluation set, and its parts."""
+        """The EER on the development set, the evaluation set, and its parts."""
         values: dict[str, float] = {}
         for subset in MEASURED_SETS:
-            references, scores = self.references[subset], self._scores(system, subset, branch)
+            references, scores = self.references[subset], branch_scores(self.places, system, subset, branch)
             parts: dict[str, Rows] = {subset: np.arange(len(references))}
             if subset == "eval":
                 parts |= by_attack(references, self.unseen)
@@ -225,34 +241,49 @@ def _speakers(dataset: Dataset) -> dict[str, str] | None:
 # ---------------------------------------------------------------- attacks
 
 
+def score_file(places: Places, system: System, subset: str, branch: str) -> Path:
+    """The file of the scores of a branch."""
+    return places.scores(system, subset) / f"scores_{branch}{'.tsv' if branch == UTTERANCE else '.parquet'}"
+
+
+def branch_scores(places: Places, system: System, subset: str, branch: str) -> Scores | UtteranceScores:
+    """The scores of a branch, of windows or of whole utterances."""
+    read = read_utterance_scores if branch == UTTERANCE else read_scores
+    return read(score_file(places, system, subset, branch))
+
+
 def eers_of_parts(
-    references: References, scores: Scores, parts: Mapping[str, Rows], rules: Mapping[str, Any]
+    references: References, scores: Scores | UtteranceScores, parts: Mapping[str, Rows], rules: Mapping[str, Any]
 ) -> dict[str, float]:
-    """The range EER of each part of a corpus."""
+    """The range EER of each part of a corpus; of scores of utterances, the utterance EER."""
     place = {utterance: row for row, utterance in enumerate(scores.utterances)}
     values = {}
     for part, rows in parts.items():
         same = np.array([place[references.utterances[row]] for row in rows], np.int64)
-        values[part] = float(range_eer(references.take(rows), scores.take(same), **rules).value)
+        own = references.take(rows)
+        if isinstance(scores, Scores):
+            values[part] = float(range_eer(own, scores.take(same), **rules).value)
+        else:
+            values[part] = float(utterance_eer(own, scores.take(same), undefined="nan").value)
     return values
 
 
 def unseen_attacks(train: References, evaluation: References) -> tuple[str, ...]:
     """Attacks that are evaluated but were not trained on."""
-    return tuple(sorted(set(evaluation.kind_names) - set(train.kind_names)))
+    return tuple(sorted(set(evaluation.attack_names) - set(train.attack_names)))
 
 
 def by_attack(references: References, unseen: Sequence[str]) -> dict[str, Rows]:
-    """Which utterances have no unseen attack, and which have no other; bona fide ones are in both.
+    """Utterances that have no unseen attack, and which have no other; bona fide ones are in both.
 
     >>> references = References.from_ranges({"a": [(0, 1, "bonafide")], "b": [(0, 1, "spoof", "A01")],
     ...     "c": [(0, 1, "spoof", "A04")], "d": [(0, 1, "spoof", "A01"), (1, 2, "spoof", "A04")]})
     >>> {part: rows.tolist() for part, rows in by_attack(references, ["A04"]).items()}
     {'seen attacks': [0, 1], 'unseen attacks': [0, 2]}
     """
-    if not unseen or references.kinds is None:
+    if not unseen or references.attacks is None:
         return {}
-    new = np.isin(references.kinds, [code for code, name in enumerate(references.kind_names) if name in unseen])
+    new = np.isin(references.attacks, [code for code, name in enumerate(references.attack_names) if name in unseen])
     spoof = references.labels == SPOOF
     utterances = np.arange(len(references))
     owner = np.repeat(utterances, np.diff(references.offsets))

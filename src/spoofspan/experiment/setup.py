@@ -1,4 +1,4 @@
-"""What an experiment consists of: systems and seeds, and the folder where everything lies.
+"""Setup of an experiment: systems, seeds, and its folder.
 
 ::
 
@@ -20,12 +20,12 @@ from typing import Any
 
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.cm.config import BASELINE, Config, preset
-from spoofspan.cm.frame_times import SEGMENT_BRANCHES, finest
+from spoofspan.cm.frame_times import BRANCHES, SEGMENT_BRANCHES, UTTERANCE, finest
 from spoofspan.cm.scorers import JOINT_DETECTOR
 
 SYSTEMS = {
     "multi": "all branches trained together",
-    "single": "every branch trained alone: single-20, single-40, ...",
+    "single": "every branch trained alone: single-20, single-40, ..., single-utterance",
     "baseline": "logistic regression on the spectra that the light front-end sees",
     "shuffled": "multi, trained on labels that cannot be learned: about 50 % shows that nothing leaks",
     JOINT_DETECTOR: "no training: what can be had from hearing the cuts alone",
@@ -45,7 +45,7 @@ class System:
 
     @property
     def folder(self) -> str:
-        """Where its files lie, below models/ and scores/SET/.
+        """Location of its files, below models/ and scores/SET/.
 
         >>> System("multi", 10, None).folder, System("joint-detector", None, None).folder
         ('multi/seed-10', 'joint-detector')
@@ -55,16 +55,16 @@ class System:
 
     @property
     def title(self) -> str:
-        """What a person calls it."""
+        """Title for people."""
         own = self.name if self.seed is None else f"{self.name}, seed {self.seed}"
         return own if self.without is None else f"{own}, without {self.without}"
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is trained and measured, on which data."""
+    """Systems, seeds and data of an experiment."""
 
-    config: Config = field(default_factory=lambda: preset("small-cpu"))
+    config: Config = field(default_factory=lambda: preset("small-cpu-multi"))
     systems: tuple[str, ...] = DEFAULT_SYSTEMS
     seeds: tuple[int, ...] = (1,)
     data: str | None = None  # folder of PartialSpoof, or of a corpus like it; None: the built-in corpus
@@ -104,22 +104,30 @@ class Experiment:
         if "multi" in self.systems:
             yield "multi", self.config
         if "single" in self.systems:
-            for branch in self.branches:
+            for branch in self.all_branches:
                 network = replace(self.config.network, branches=(branch,))
-                yield f"single-{branch.removesuffix('ms')}", replace(self.config, network=network)
+                recipe = self.config.training
+                if branch == UTTERANCE and recipe.stop_on != "loss":  # it has no windows to measure
+                    recipe = replace(recipe, stop_on="utterance-eer")
+                yield f"single-{branch.removesuffix('ms')}", replace(self.config, network=network, training=recipe)
         if "baseline" in self.systems:
             yield "baseline", BASELINE
         if "shuffled" in self.systems:
             yield "shuffled", replace(self.config, training=replace(self.config.training, shuffle_labels="frames"))
 
     def finest_branch(self, system: System) -> str:
-        """The branch of the shortest windows that a system has."""
-        return str(finest(self.branches if system.config is None else system.config.network.branches))
+        """The branch of the shortest windows that a system has, or that of utterances."""
+        return finest(self.branches if system.config is None else system.config.network.branches) or UTTERANCE
 
     @property
     def branches(self) -> tuple[str, ...]:
         """The branches of windows that are trained, from the finest on."""
         return tuple(branch for branch in SEGMENT_BRANCHES if branch in self.config.network.branches)
+
+    @property
+    def all_branches(self) -> tuple[str, ...]:
+        """The branches of windows, and that of utterances if it is trained."""
+        return tuple(branch for branch in BRANCHES if branch in self.config.network.branches)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
@@ -129,7 +137,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Places:
-    """Where everything of an experiment lies."""
+    """Paths of an experiment."""
 
     out: Path
     data: Path  # a folder with the layout of PartialSpoof
@@ -142,7 +150,7 @@ class Places:
 
     @property
     def note(self) -> Path:
-        """What was asked for, and what was done."""
+        """Request and completed steps."""
         return self.out / "experiment.json"
 
     @property

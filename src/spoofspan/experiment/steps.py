@@ -92,7 +92,7 @@ def _run(steps: _Steps, device: str | None, processes: int, jobs: int | None, re
 
 
 class _Steps:
-    """What was done, and how long it took."""
+    """Completed steps and their duration."""
 
     def __init__(self, experiment: Experiment, places: Places, say: bool) -> None:
         self.experiment, self.places, self.say = experiment, places, say
@@ -145,5 +145,6 @@ def _score(places: Places, system: System, subset: str, device: str | None) -> N
     if done.is_file():
         return
     checkpoint = JOINT_DETECTOR if system.config is None else places.model(system)
-    score(checkpoint, sounds_of_dataset(places.dataset(subset)), folder, device=device, force=True)
+    sounds = sounds_of_dataset(places.dataset(subset))
+    score(checkpoint, sounds, folder, device=device, force=True, allow_code=True)  # it was trained here
     write_atomically(done, [b""], force=True)  # the last file of several

@@ -28,7 +28,7 @@ from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, Usage
 from spoofspan.base.pool import check_jobs
 from spoofspan.base.progress import progress
 from spoofspan.base.times import Float64, Int64
-from spoofspan.corpus.audit.findings import Audit, Finding
+from spoofspan.corpus.audit.findings import PIPELINE, UNKNOWN, VOCODER, Audit, Finding
 from spoofspan.corpus.audit.logistic import deal_folds, unseen_scores
 from spoofspan.corpus.audit.material import ALL, Utterance, material_of
 from spoofspan.corpus.audit.probes import (
@@ -44,6 +44,7 @@ from spoofspan.corpus.audit.probes import (
     is_said,
     rows_of,
     seconds,
+    statistics_of,
 )
 from spoofspan.corpus.audit.statistics import HOP, MeasuredSound, measure_all
 from spoofspan.data.references import BONA_FIDE, NONSPEECH, SPOOF, References
@@ -57,6 +58,7 @@ from spoofspan.uncertainty.student import two_sided_p
 LIMIT = 1000  # utterances of a set
 FALSE_ALARMS = 0.05  # of corpora whose labels mean nothing
 FOLDS = 5
+OF_PIPELINE = frozenset(probe.name for probe in PROBES if probe.is_of_pipeline)
 FEWEST_SPEAKERS = 5  # for intervals over speakers
 
 
@@ -66,6 +68,7 @@ def audit(
     reference_source: str | None = None,
     limit: int = LIMIT,
     false_alarms: float = FALSE_ALARMS,
+    control: str | Path | None = None,
     jobs: int | None = 1,
 ) -> Audit:
     """Ask whether a corpus gives itself away, by what has nothing to do with being spoofed.
@@ -81,6 +84,11 @@ def audit(
         How many utterances of each set are looked at, at most.
     false_alarms : float
         How probable any alarm may be in a corpus whose labels mean nothing.
+    control : str or Path, optional
+        The same corpus made of copies: every step is the same, but in the place of spoofed recordings there are bona
+        fide ones (``corpus build --attack builtin:copy``). An alarm of a probe that raises one there too is caused by
+        the pipeline, any other by the vocoder. Without a control that is known of some probes only: no vocoder leaves
+        a name, a header, fewer bits, a position or the length of a run.
     jobs : int or None
         How many processes read sound; None is one per core.
 
@@ -107,9 +115,25 @@ def audit(
         raise UsageError(f"limit={limit}: at least 2 utterances of a set are compared")
     if not 0 < false_alarms < 1:
         raise UsageError(f"false_alarms={false_alarms}: must lie between 0 and 1, as 0.05")
+    workers = check_jobs(jobs)
     material = material_of(Path(folder).expanduser(), limit, reference_source)
-    measured = measure_all(material.utterances, check_jobs(jobs))
-    return audit_measured(material.utterances, measured, false_alarms, material.available)
+    copies = None if control is None else material_of(Path(control).expanduser(), limit, reference_source)
+    found = audit_measured(
+        material.utterances, measure_all(material.utterances, workers), false_alarms, material.available
+    )
+    if copies is None:
+        return found
+    own = audit_measured(copies.utterances, measure_all(copies.utterances, workers), false_alarms)
+    return with_control(found, own)
+
+
+def with_control(found: Audit, control: Audit) -> Audit:
+    """An audit whose alarms are put down to the pipeline where the same probe raised one in a control of copies."""
+    alarmed = {one.probe for one in control.alarms}
+    causes = {probe.name: PIPELINE if probe.is_of_pipeline or probe.name in alarmed else VOCODER for probe in PROBES}
+    return replace(
+        found, findings=tuple(replace(one, cause=causes[one.probe] if one.is_alarm else "") for one in found.findings)
+    )
 
 
 def audit_measured(
@@ -126,7 +150,9 @@ def audit_measured(
     tested = [row for row, one in enumerate(findings) if not isnan(one.p_value)]
     corrected = holm([findings[row].p_value for row in tested])
     for row, p in zip(tested, corrected, strict=True):
-        findings[row] = replace(findings[row], p_value=p, is_alarm=p <= false_alarms)
+        cause = PIPELINE if findings[row].probe in OF_PIPELINE else UNKNOWN
+        alarm = p <= false_alarms
+        findings[row] = replace(findings[row], p_value=p, is_alarm=alarm, cause=cause if alarm else "")
     return Audit(
         tuple(findings),
         len(utterances),
@@ -169,6 +195,8 @@ class _Auditing:
         for probe in PROBES:
             if (probe.name in NEED_BOTH and not self.mixed) or (probe.name == SPEAKER and self.speakers < 2):
                 continue
+            if probe.name != SPEAKER and not statistics_of(probe, self.rows(probe.unit)):
+                continue
             parts = [ALL, *(self.attacks if len(self.attacks) > 1 else [])]
             for part in parts:
                 look = _Look(self, probe, part)
@@ -189,12 +217,13 @@ class _Look:
         meant, self.is_spoof = self._classes(self.rows)
         self.judged = self.rows.is_judged & meant
         self.weight = np.where(self.judged, seconds(self.rows), 0.0)
-        self.features = np.column_stack([self.rows.features[name] for name in probe.statistics] or [self.weight])
+        self.statistics = statistics_of(probe, self.rows)
+        self.features = np.column_stack([self.rows.features[name] for name in self.statistics] or [self.weight])
         scored = self._by_speaker if probe.name == SPEAKER else self._by_model
         self.scores = scored() if self._has_both(self.judged) else np.zeros(len(self.judged))
 
     def _classes(self, rows: ProbeRows) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Which rows are bona fide or of the attack in question, and which are spoof."""
+        """Rows of bona fide and of the attack in question, with their classes."""
         meant = [attack is None or self.part in (ALL, attack) for attack in rows.attack]
         return np.array(meant, np.bool_), np.array([attack is not None for attack in rows.attack], np.bool_)
 
@@ -206,7 +235,7 @@ class _Look:
         return unseen_scores(self.features, self.is_spoof, self.weight, folds)
 
     def _by_speaker(self) -> Float64:
-        """How much of a speaker is spoof, by the speaker's other utterances."""
+        """Share of spoof of a speaker, by the speaker's other utterances."""
         groups, folds = self.auditing.groups, deal_folds(np.arange(len(self.judged)), FOLDS)
         scores = np.full(len(self.judged), 0.5)
         for fold in range(FOLDS):
@@ -282,7 +311,7 @@ class _Look:
             share = (np.bincount(groups, self.is_spoof[judged]) / np.maximum(count, 1))[count > 0]
             return f"is {100 * share.min():.0f} to {100 * share.max():.0f} % of a speaker's utterances"
         best, found = -1.0, ""
-        for name in self.probe.statistics:
+        for name in self.statistics:
             values = self.rows.features[name]
             if not is_said(self.probe, name):
                 continue
@@ -294,12 +323,12 @@ class _Look:
             difference = float(spoof.mean() - bona_fide.mean())
             distance = abs(difference) / spread if spread > 0 else np.inf if difference else 0.0
             if distance > best:
-                best, found = distance, difference_in_words(self.probe, name, difference)
+                best, found = distance, difference_in_words(self.probe, name, difference, self.rows.said)
         return found
 
 
 def _of_utterances(rows: ProbeRows, kept: Int64) -> tuple[npt.NDArray[np.bool_], Int64]:
-    """Which rows belong to some utterances, and where those of each begin."""
+    """Rows of some utterances, and the first row of each."""
     own = np.isin(rows.utterance, kept)
     return own, offsets_of(np.bincount(rows.utterance[own], minlength=int(kept.max()) + 1)[kept])
 

@@ -1,4 +1,4 @@
-"""What an audit found: a row for each probe, alarms in words, and everything as plain data."""
+"""Findings of an audit: a row for each probe, alarms in words, and everything as plain data."""
 
 from __future__ import annotations
 
@@ -10,14 +10,21 @@ from spoofspan.corpus.audit.material import ALL
 from spoofspan.report.table import Table
 
 TELLING = 0.35  # an EER below it is named, alarm or not
+PIPELINE, VOCODER, UNKNOWN = "pipeline", "vocoder", "vocoder or pipeline"
+ACT_ON = {
+    PIPELINE: "the corpus is made so: correct how it is built",
+    VOCODER: "the vocoder leaves it, and the pipeline does not: correct the spoofed recordings, or accept it",
+    UNKNOWN: "build a control of copies and give it with --control to know which of the two",
+}
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What one probe found in one part of a corpus.
+    """Finding of one probe in one part of a corpus.
 
     ``part`` is ``"all"``, an attack or a set; ``words`` is what a listener would call the largest difference. Of a set
-    there is no p-value: alarms are raised for all spoofs and for attacks.
+    there is no p-value: alarms are raised for all spoofs and for attacks. The cause of an alarm says what to act on, as
+    :func:`spoofspan.corpus.audit.auditing.audit` explains.
     """
 
     probe: str
@@ -30,10 +37,11 @@ class Finding:
     p_value: float  # one-sided, corrected for the number of probes and parts; NaN for a set
     is_alarm: bool
     words: str
+    cause: str = ""  # of an alarm: PIPELINE, VOCODER or UNKNOWN
 
     @property
     def is_telling(self) -> bool:
-        """Whether so little tells so much that it should be known, by chance or not."""
+        """True if so little tells so much that it should be known, by chance or not."""
         return self.eer < TELLING
 
     def to_dict(self) -> dict[str, Any]:
@@ -44,7 +52,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Audit:
-    """What the probes found in a corpus.
+    """Findings of the probes in a corpus.
 
     Parameters
     ----------
@@ -69,16 +77,20 @@ class Audit:
 
     @property
     def alarms(self) -> tuple[Finding, ...]:
-        """What gives the corpus away, the most telling first."""
+        """Findings that give the corpus away, the most telling first."""
         return tuple(sorted((one for one in self.findings if one.is_alarm), key=lambda one: one.eer))
 
     @property
     def passed(self) -> bool:
-        """Whether there is no alarm."""
+        """True if there is no alarm."""
         return not self.alarms
 
+    def caused_by(self, cause: str) -> tuple[Finding, ...]:
+        """Alarms of one cause: ``"pipeline"``, ``"vocoder"`` or ``"vocoder or pipeline"``."""
+        return tuple(one for one in self.alarms if one.cause == cause)
+
     def of(self, probe: str, part: str = ALL) -> Finding | None:
-        """What a probe found in a part; None where it had nothing to compare."""
+        """Finding of a probe in a part; None where it had nothing to compare."""
         return next((one for one in self.findings if (one.probe, one.part) == (probe, part)), None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,7 +129,11 @@ class Audit:
             f"At most {100 * self.false_alarms:g} % of corpora whose labels mean nothing would raise an alarm.",
             "",
         )
-        lines = [f"alarm: {_line(one)}" for one in self.alarms] or ["no alarm"]
+        lines = [] if self.alarms else ["no alarm"]
+        for cause, remedy in ACT_ON.items():
+            own = self.caused_by(cause)
+            lines += [f"{cause} ({remedy}):"] if own else []
+            lines += [f"alarm: {_line(one)}" for one in own]
         quiet = [one for one in self._tested() if one.is_telling and not one.is_alarm]
         rest = [f"under {100 * TELLING:g} %, but not beyond chance: {_line(one)}" for one in quiet]
         return (*about, *lines, *rest)

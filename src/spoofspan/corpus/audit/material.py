@@ -48,13 +48,13 @@ class Utterance:
 
     @property
     def is_mixed(self) -> bool:
-        """Whether both classes are in it."""
+        """True if both classes are in it."""
         return bool(self.attacks) and any(run.attack is None for run in self.runs)
 
 
 @dataclass(frozen=True)
 class AuditMaterial:
-    """What is audited, and how many utterances there are."""
+    """Material of an audit, and how many utterances there are."""
 
     utterances: tuple[Utterance, ...]
     available: int
@@ -94,9 +94,9 @@ def _of_set(folder: Path, subset: str, sounds: Path, source: str | None) -> Iter
     attacks = dataset.by_utterance("attack") if dataset.protocol is not None else {}
     durations = durations_of(references, references.utterances).tolist()
     for (name, ranges), duration in zip(written_ranges(references), durations, strict=True):
-        kind = attacks.get(name) or NO_NAME
+        attack = attacks.get(name) or NO_NAME
         runs = (
-            Run(one.start, one.end, None if one.label != SPOOF else one.kind or kind)
+            Run(one.start, one.end, None if one.label != SPOOF else one.attack or attack)
             for one in ranges
             if one.label != NONSPEECH
         )

@@ -8,8 +8,9 @@ recordings.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,17 +24,20 @@ from spoofspan.corpus.audit.statistics import (
     TICK,
     UTTERANCE_STATISTICS,
     MeasuredSound,
+    changes_of,
 )
+from spoofspan.corpus.audit.traces import CODECS, GRIDS, JOINT_STATISTICS, NEAR, name_parts
 
-FRAME, RUN, UTTERANCE = "frame", "run", "utterance"
-SPEAKER = "speaker"
+FRAME, RUN, UTTERANCE, JOINT = "frame", "run", "utterance", "joint"
+SPEAKER, HEADER, NAME = "speaker", "header", "name"
+MOST_HEADERS = 8
 
 Said = Callable[[float], str]
 
 
 @dataclass(frozen=True)
 class ProbeRows:
-    """What a probe sees: a row for each frame, run or utterance, and its time."""
+    """Input of a probe: a row for each frame, run or utterance, and its time."""
 
     utterance: Int64
     start: Int64  # ns
@@ -41,6 +45,7 @@ class ProbeRows:
     attack: tuple[str | None, ...]
     is_judged: np.ndarray[tuple[int], np.dtype[np.bool_]]  # others are there so that time has no holes
     features: Mapping[str, Float64]
+    said: Mapping[str, str] = field(default_factory=dict)  # of features that depend on the corpus: what spoof has more
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ class Probe:
     unit: str
     statistics: tuple[str, ...]
     said: Mapping[str, Said]  # by the statistic: a difference (spoof minus bona fide) in words
+    is_of_pipeline: bool = False  # no vocoder can leave it
 
 
 def _more(unit: str, more: str, less: str, factor: float = 1.0, form: str = ".1f") -> Said:
@@ -81,6 +87,20 @@ def _offset(difference: float) -> str:
     return f"an offset of {difference:+.4f}: nothing to hear but a click where it begins"
 
 
+def _of_grid(name: str) -> Said:
+    def said(difference: float) -> str:
+        return f"{abs(4.34 * difference):.1f} dB {'more' if difference > 0 else 'less'} of a grid of {name}"
+
+    return said
+
+
+def _of_codec(name: str) -> Said:
+    def said(difference: float) -> str:
+        return f"{'more' if difference > 0 else 'less'} like a codec with frames of {name}"
+
+    return said
+
+
 SILENCE = {
     "lead": _more("ms", "more silence before it", "less silence before it", 1000, ".0f"),
     "trail": _more("ms", "more silence after it", "less silence after it", 1000, ".0f"),
@@ -101,7 +121,55 @@ PROBES = (
         },
     ),
     Probe("joints", "silence at joints", RUN, ("lead", "trail"), SILENCE),
-    Probe("run-length", "length of runs", RUN, ("length",), {"length": _longer}),
+    Probe(
+        "polarity",
+        "polarity",
+        RUN,
+        ("skewness", "skewness of differences"),
+        {
+            "skewness": _more("", "more skewed upwards", "more skewed downwards", form=".2f"),
+            "skewness of differences": _more(
+                "", "differences skewed upwards", "differences skewed downwards", form=".2f"
+            ),
+        },
+    ),
+    Probe(
+        "word-length",
+        "word length",
+        RUN,
+        ("even", "fours"),
+        {
+            "even": _more("%", "more samples are even: fewer than 16 bits", "fewer samples are even", 100, ".0f"),
+            "fours": _more("%", "more are multiples of 4: fewer than 16 bits", "fewer are multiples of 4", 100, ".0f"),
+        },
+        is_of_pipeline=True,
+    ),
+    Probe(
+        "grid",
+        "grid of blocks",
+        RUN,
+        tuple(f"grid {name}" for name in GRIDS),
+        {f"grid {name}": _of_grid(name) for name in GRIDS},
+    ),
+    Probe(
+        "codec",
+        "frames of a codec",
+        RUN,
+        tuple(f"codec {name}" for name in CODECS),
+        {f"codec {name}": _of_codec(name) for name in CODECS},
+    ),
+    Probe(
+        "clicks",
+        "sound of joints",
+        JOINT,
+        JOINT_STATISTICS,
+        {
+            "click": _more("dB", "more of a click where the label changes", "less of a click where the label changes"),
+            "step": _more("dB", "more of a step where the label changes", "less of a step where the label changes"),
+            "dip": _more("dB", "more of a dip where the label changes", "less of a dip where the label changes"),
+        },
+    ),
+    Probe("run-length", "length of runs", RUN, ("length",), {"length": _longer}, is_of_pipeline=True),
     Probe(
         "position",
         "position",
@@ -111,22 +179,38 @@ PROBES = (
             "position": _more("%", "later in the utterance", "earlier in the utterance", 100, ".0f"),
             "centrality": _more("%", "nearer to the ends", "nearer to the middle", 200, ".0f"),
         },
+        is_of_pipeline=True,
     ),
     Probe("ends", "silence at ends", UTTERANCE, ("lead", "trail"), SILENCE),
     Probe("length", "length of utterances", UTTERANCE, ("length",), {"length": _longer}),
     Probe("loudness", "level of utterances", UTTERANCE, ("level",), {"level": _more("dB", "louder", "softer")}),
-    Probe(SPEAKER, "speaker", UTTERANCE, (), {}),
+    Probe(HEADER, "headers of files", UTTERANCE, (), {}, is_of_pipeline=True),
+    Probe(NAME, "names of files", UTTERANCE, (), {}, is_of_pipeline=True),
+    Probe(SPEAKER, "speaker", UTTERANCE, (), {}, is_of_pipeline=True),
 )
-NEED_BOTH = ("joints", "run-length", "position", "loudness")  # without an utterance that has both classes, no question
+NEED_BOTH = (
+    "joints",
+    "clicks",
+    "run-length",
+    "position",
+    "loudness",
+)  # without an utterance that has both classes, no question
 
 
 def is_said(probe: Probe, statistic: str) -> bool:
-    """Whether there are words for a statistic."""
-    return statistic.startswith("band ") or statistic in probe.said
+    """True if there are words for a statistic."""
+    return probe.name in (HEADER, NAME) or statistic.startswith("band ") or statistic in probe.said
 
 
-def difference_in_words(probe: Probe, statistic: str, difference: float) -> str:
-    """What a listener would call a difference."""
+def difference_in_words(probe: Probe, statistic: str, difference: float, called: Mapping[str, str]) -> str:
+    """Description of a difference for a listener; ``called``: features that depend on the corpus."""
+    if probe.name == HEADER:
+        return f"has {'more' if difference > 0 else 'fewer'} files with the header {called[statistic]}"
+    if probe.name == NAME:
+        what = called[statistic]
+        if what.startswith("its "):
+            return f"has names whose {what.removeprefix('its ')} is {'greater' if difference > 0 else 'smaller'}"
+        return f"has {'more' if difference > 0 else 'fewer'} names with {what!r}"
     if statistic.startswith("band "):
         return _of_band(*BANDS[int(statistic.removeprefix("band "))])(difference)
     return probe.said[statistic](difference)
@@ -134,7 +218,14 @@ def difference_in_words(probe: Probe, statistic: str, difference: float) -> str:
 
 def rows_of(unit: str, utterances: Sequence[Utterance], measured: Sequence[MeasuredSound]) -> ProbeRows:
     """The rows of a unit."""
-    return {FRAME: _frames, RUN: _runs, UTTERANCE: _wholes}[unit](utterances, measured)
+    return {FRAME: _frames, RUN: _runs, UTTERANCE: _wholes, JOINT: _joints}[unit](utterances, measured)
+
+
+def statistics_of(probe: Probe, rows: ProbeRows) -> tuple[str, ...]:
+    """The statistics of a probe; of headers and names, those that this corpus has."""
+    if probe.name in (HEADER, NAME):
+        return tuple(name for name in rows.said if name.startswith(f"{probe.name} "))
+    return probe.statistics
 
 
 def _frames(utterances: Sequence[Utterance], measured: Sequence[MeasuredSound]) -> ProbeRows:
@@ -177,10 +268,57 @@ def _wholes(utterances: Sequence[Utterance], measured: Sequence[MeasuredSound]) 
     attacks = tuple("+".join(one.attacks) or None for one in utterances)
     end = np.array([one.duration for one in utterances], np.int64)
     features = dict(zip(UTTERANCE_STATISTICS, table.T, strict=True))
-    return ProbeRows(owner, np.zeros(len(owner), np.int64), end, attacks, end > 0, features)
+    said = {}
+    headers = [one.header for one in measured]
+    for number, (header, _) in enumerate(Counter(headers).most_common(MOST_HEADERS)):
+        if len(set(headers)) > 1:
+            features[f"{HEADER} {number}"] = np.array([one == header for one in headers], np.float64)
+            said[f"{HEADER} {number}"] = header
+    for what, values in name_parts([one.name for one in utterances]).items():
+        features[f"{NAME} {what}"] = values
+        said[f"{NAME} {what}"] = what
+    return ProbeRows(owner, np.zeros(len(owner), np.int64), end, attacks, end > 0, features, said)
+
+
+def _joints(utterances: Sequence[Utterance], measured: Sequence[MeasuredSound]) -> ProbeRows:
+    """Windows of 20 ms where the label changes, and in the middle of other pauses; the time between is not judged."""
+    rows: list[tuple[int, int, int, str | None, bool]] = []
+    values: list[Float64] = []
+    nothing = np.full(len(JOINT_STATISTICS), np.nan)
+    for owner, (one, own) in enumerate(zip(utterances, measured, strict=True)):
+        changes, reached = set(changes_of(one)), 0
+        for place, found in zip(own.places.tolist(), own.joints, strict=True):
+            start, end = max((place - NEAR) * TICK, reached), min((place + NEAR) * TICK, one.duration)
+            if end <= start:
+                continue
+            if start > reached:
+                rows.append((owner, reached, start, None, False))
+                values.append(nothing)
+            attack = _attack_at(one, place * TICK) if place in changes else None
+            rows.append((owner, start, end, attack, True))
+            values.append(found)
+            reached = end
+        if reached < one.duration:
+            rows.append((owner, reached, one.duration, None, False))
+            values.append(nothing)
+    owners, starts, ends, attacks, judged = zip(*rows, strict=True)
+    table = np.array(values).reshape(-1, len(JOINT_STATISTICS))
+    return ProbeRows(
+        np.array(owners, np.int64),
+        np.array(starts, np.int64),
+        np.array(ends, np.int64),
+        attacks,
+        np.array(judged, np.bool_),
+        dict(zip(JOINT_STATISTICS, table.T, strict=True)),
+    )
+
+
+def _attack_at(one: Utterance, place: int) -> str | None:
+    """The attack on one side of a place."""
+    return next((run.attack for run in one.runs if run.attack is not None and place in (run.start, run.end)), None)
 
 
 def seconds(rows: ProbeRows) -> Float64:
-    """How long each row lasts."""
+    """Duration of each row."""
     lasting: Float64 = (rows.end - rows.start) / SECOND
     return lasting

@@ -1,4 +1,4 @@
-"""What is measured of the sound: nothing that a detector would need, only what a look at the level meter shows.
+"""Statistics of the sound: only what a look at the level meter shows, and nothing that a detector would need.
 
 Of every 20 ms: the energy in 23 bands (a window of 32 ms). Of every run of one class: level, offset, the edges of the
 band, the softest tenth of it, silence at its ends, length. Of every utterance: silence at its ends, length, level.
@@ -7,7 +7,7 @@ band, the softest tenth of it, silence at its ends, length. Of every utterance: 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -15,7 +15,20 @@ import numpy.typing as npt
 
 from spoofspan.base.pool import do_all, in_batches
 from spoofspan.base.times import SECOND, Float64
-from spoofspan.corpus.audit.material import Utterance
+from spoofspan.corpus.audit.material import Run, Utterance
+from spoofspan.corpus.audit.traces import (
+    CODECS,
+    GRIDS,
+    JOINT_STATISTICS,
+    STEP,
+    block_curves,
+    codec_depths,
+    grid_strengths,
+    header_of,
+    joint_statistics,
+    polarity,
+    word_length,
+)
 from spoofspan.corpus.survey import Span, find_speech
 from spoofspan.formats.sound import RATE, read_sound
 
@@ -31,7 +44,26 @@ SOFTEST = 1e-12  # power; 20 dB below the last bit of 16
 ACTIVE_DB = 25.0  # below the loudest frame of a run: what counts for its level
 BATCH = 16
 
-RUN_STATISTICS = ("level", "offset", *(f"band {i}" for i in OUTER), "floor", "zeros", "lead", "trail", "length")
+LONGEST_EDGE = 0.05  # seconds: a pause so near to a change of the label is at a joint
+TRACES = (
+    "skewness",
+    "skewness of differences",
+    "even",
+    "fours",
+    *(f"grid {name}" for name in GRIDS),
+    *(f"codec {name}" for name in CODECS),
+)
+RUN_STATISTICS = (
+    "level",
+    "offset",
+    *(f"band {i}" for i in OUTER),
+    "floor",
+    "zeros",
+    "lead",
+    "trail",
+    "length",
+    *TRACES,
+)
 UTTERANCE_STATISTICS = ("level", "lead", "trail", "length")
 
 
@@ -43,6 +75,9 @@ class MeasuredSound:
     run_of_frame: npt.NDArray[np.int64]  # -1: of none
     runs: Float64
     whole: Float64
+    places: npt.NDArray[np.int64]  # samples: where the label changes, and the middles of other pauses
+    joints: Float64  # a row for each place
+    header: str = ""  # of the file
 
 
 def measure_all(utterances: Sequence[Utterance], jobs: int) -> list[MeasuredSound]:
@@ -52,7 +87,7 @@ def measure_all(utterances: Sequence[Utterance], jobs: int) -> list[MeasuredSoun
 
 
 def _measure_some(batch: Sequence[Utterance]) -> list[MeasuredSound]:
-    return [measure(one, read_sound(one.sound, "use")) for one in batch]
+    return [replace(measure(one, read_sound(one.sound, "use")), header=header_of(one.sound)) for one in batch]
 
 
 def measure(one: Utterance, sound: Float64) -> MeasuredSound:
@@ -64,11 +99,42 @@ def measure(one: Utterance, sound: Float64) -> MeasuredSound:
     ends = np.array([run.end for run in one.runs], np.int64)
     place = np.searchsorted(starts, centres, side="right") - 1
     inside = (place >= 0) & (centres < ends[place]) if starts.size else np.zeros(frames, np.bool_)
-    runs = [look.run(number, one) for number in range(len(one.runs))]
+    curves = block_curves(sound)
+    runs = [[*look.run(number, one), *_traces(sound, curves, run)] for number, run in enumerate(one.runs)]
+    places = _places(one, look.speech)
+    joints = np.array([joint_statistics(sound, place) for place in places]).reshape(-1, len(JOINT_STATISTICS))
     lead, trail = look.silence(0, sound.size)
     whole = np.array([look.level(slice(None)), lead, trail, np.log(one.duration / SECOND)])
     bands = (10 * np.log10(look.power + SOFTEST)).astype(np.float32)
-    return MeasuredSound(bands, np.where(inside, place, -1), np.array(runs).reshape(-1, len(RUN_STATISTICS)), whole)
+    table = np.array(runs).reshape(-1, len(RUN_STATISTICS))
+    return MeasuredSound(bands, np.where(inside, place, -1), table, whole, np.array(places, np.int64), joints)
+
+
+def _traces(sound: Float64, curves: Float64, run: Run) -> list[float]:
+    """Traces of processing in a run."""
+    start, end = run.start // TICK, max(run.end // TICK, run.start // TICK + 1)
+    own = sound[start:end]
+    strengths = grid_strengths(curves[:, start // STEP : end // STEP])
+    return [*polarity(own), *word_length(own), *strengths, *codec_depths(own)]
+
+
+def changes_of(one: Utterance) -> list[int]:
+    """Samples at which the label changes within an utterance."""
+    neighbours = pairwise(one.runs)
+    return [b.start // TICK for a, b in neighbours if a.end == b.start and a.attack != b.attack]
+
+
+def _places(one: Utterance, speech: Sequence[Span]) -> list[int]:
+    """Places where the label changes, and the middle of each pause that is not near one; in order."""
+    changes = changes_of(one)
+    near = round(LONGEST_EDGE * RATE)
+    pauses = ((left[1], right[0]) for left, right in pairwise(speech))
+    quiet = [
+        (start + end) // 2
+        for start, end in pauses
+        if end - start >= near and not any(start - near <= place <= end + near for place in changes)
+    ]
+    return sorted({*changes, *quiet})
 
 
 @dataclass(frozen=True)

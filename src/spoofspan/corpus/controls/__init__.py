@@ -1,0 +1,49 @@
+"""Controls: bona fide speech with edits that leave it bona fide, to tell whether a system finds the spoof or the cut.
+
+::
+
+    edits.py            the edits, and the plan of every control
+    round_trips.py      codecs that a recording goes through and back
+    making.py           a folder of controls, built of recordings                <- build
+    control_set.py      a folder of controls, read and checked                   <- read
+    alarms.py           flagged time, in a control and in the unedited recording
+    authenticity.py     the alarms on real spoofs that the cut does not explain
+    measuring.py        any systems on controls                                  <- evaluate
+    control_tables.py   the result as tables
+
+``docs/controls.md`` has the definitions. Public: ``spoofspan.controls.build``, ``read`` and ``evaluate``.
+"""
+
+from typing import TYPE_CHECKING
+
+from spoofspan.base.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from spoofspan.corpus.controls.authenticity import AuthenticityIndex
+    from spoofspan.corpus.controls.control_set import Controls, read
+    from spoofspan.corpus.controls.edits import EDITS, ControlSettings
+    from spoofspan.corpus.controls.making import build
+    from spoofspan.corpus.controls.measuring import ControlsEvaluation, EditEffect, SystemOnControls, evaluate
+
+_HOMES = {
+    "authenticity": "AuthenticityIndex",
+    "control_set": "Controls read",
+    "edits": "EDITS ControlSettings",
+    "making": "build",
+    "measuring": "ControlsEvaluation EditEffect SystemOnControls evaluate",
+}
+
+__all__ = [
+    "EDITS",
+    "AuthenticityIndex",
+    "ControlSettings",
+    "Controls",
+    "ControlsEvaluation",
+    "EditEffect",
+    "SystemOnControls",
+    "build",
+    "evaluate",
+    "read",
+]
+
+__getattr__, __dir__ = lazy_names("spoofspan.corpus.controls", _HOMES)
