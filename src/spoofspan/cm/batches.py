@@ -7,18 +7,20 @@ pieces are in which batch follows from the seed and the epoch alone, whoever ask
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import Dataset
+from torch.utils.data import DataLoader, Dataset
 
 from spoofspan.base.documents import read_json
 from spoofspan.base.errors import UsageError, refuse
+from spoofspan.base.pool import end_with_parent
 from spoofspan.base.progress import progress
 from spoofspan.base.times import SECOND, seconds_text
 from spoofspan.cm.config import Config
@@ -28,6 +30,7 @@ from spoofspan.data.references import References
 from spoofspan.formats.datasets.partialspoof_dataset import read_dataset, sound_folder
 from spoofspan.formats.reading import read_references
 from spoofspan.formats.sound import RATE, Sound, sounds_in
+from spoofspan.formats.sound_channel import Channel
 
 MOST_OFF = 50_000_000  # ns by which a recording may miss its duration
 POOL = 32  # batches that are sorted by length together
@@ -159,19 +162,17 @@ class Corpus:
 
     @property
     def seconds(self) -> float:
-        """How long it lasts."""
+        """Duration in seconds."""
         return sum(self.samples) / RATE
 
 
 def _stated_channel(folder: Path) -> str:
     """The channel of a corpus that ``spoofspan corpus build`` made; its ``corpus.json`` lies above the database."""
     for path in (folder / "corpus.json", folder.resolve().parent / "corpus.json"):
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        with suppress(OSError, ValueError, KeyError, TypeError, UsageError):
             stated = read_json(path)["channel"]
             low, high, noise = float(stated["low_hz"]), float(stated["high_hz"]), stated["noise_dbov"]
-            if (low, high, noise) == (0, RATE / 2, None):
-                return "none"
-            return f"{low:,g} to {high:,g} Hz" + ("" if noise is None else f", noise of {float(noise):g} dBov")
+            return Channel(low, high, None if noise is None else float(noise)).stated
     return ""
 
 
@@ -193,7 +194,7 @@ class TrainingData:
 
     @property
     def shared(self) -> str:
-        """What to know if recordings are in both; nothing if none is."""
+        """Notes if recordings are in both; nothing if none is."""
         places = {one.where for one in self.train.sounds}
         both = sum(one.where in places for one in self.dev.sounds)
         if not both:
@@ -224,9 +225,16 @@ class Batch:
     targets: dict[str, Tensor]  # of each branch: (pieces, windows)
 
     def to(self, device: torch.device) -> Batch:
-        """The same on a device."""
-        targets = {name: one.to(device) for name, one in self.targets.items()}
-        return Batch(self.pieces, self.waves.to(device), self.samples.to(device), targets)
+        """The same on a device; from pinned memory, without waiting for it."""
+        return self._with(lambda one: one.to(device, non_blocking=True))
+
+    def pin_memory(self) -> Batch:
+        """The same in memory that a GPU reads by itself."""
+        return self._with(Tensor.pin_memory)
+
+    def _with(self, change: Callable[[Tensor], Tensor]) -> Batch:
+        targets = {name: change(one) for name, one in self.targets.items()}
+        return Batch(self.pieces, change(self.waves), change(self.samples), targets)
 
 
 def pieces_of(samples: Sequence[int], longest: int) -> list[AudioPiece]:
@@ -279,8 +287,13 @@ class Pieces(Dataset):
         start = piece.start * HOP
         return self.corpus.sounds[piece.utterance].read(start, start + piece.samples)
 
+    def loader(self, batches: Sequence[list[int]], workers: int, device: torch.device) -> Any:
+        """Read batches, in other processes if there are workers, and into pinned memory for a GPU."""
+        how: Any = {"num_workers": workers, "worker_init_fn": _begin_reading, "pin_memory": device.type == "cuda"}
+        return DataLoader(self, sampler=batches, batch_size=None, **how)
+
     def windows(self, chosen: Sequence[int]) -> dict[str, int]:
-        """How many windows of each branch count in some pieces."""
+        """Number of windows of each branch count in some pieces."""
         return {
             name: sum(int(np.count_nonzero(self.targets[i][name] != TARGET["not counted"])) for i in chosen)
             for name in self.targets[0]
@@ -294,6 +307,11 @@ class Pieces(Dataset):
         """Batches from short to long, for what has no order."""
         order = sorted(range(len(self.pieces)), key=lambda i: (self.pieces[i].frames, i))
         return [order[first : first + size] for first in range(0, len(order), size)]
+
+
+def _begin_reading(_: int) -> None:
+    """First steps of a process that reads sound."""
+    end_with_parent()
 
 
 def _padded(targets: list[Targets]) -> Tensor:

@@ -8,20 +8,21 @@ none: nobody calibrated them on a development set.
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from spoofspan.base.documents import read_json
-from spoofspan.base.errors import DataError, SpoofspanWarning
+from spoofspan.base.errors import DataError, SpoofspanWarning, warn_user
+from spoofspan.cm.chance import ChanceRanges
 from spoofspan.cm.frame_times import BRANCHES, SEGMENT_BRANCHES, UTTERANCE
 from spoofspan.cm.model_sources import CARD, LARGEST_TEXT, MODEL, file_checksum
 from spoofspan.cm.out_of_domain import TrainingDomain
 from spoofspan.data.calibration import Calibration
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.formats.sound_channel import OPEN, Channel
 from spoofspan.formats.writing import write_atomically
 
 VERSION = 1
@@ -41,7 +42,7 @@ class EerThreshold:
 
 @dataclass(frozen=True, eq=False)
 class Card:
-    """What is known about a finished model.
+    """Card of a finished model.
 
     ``calibrations`` has a map for each branch, and the fusion under ``"fused"``; a branch that is not there could not
     be calibrated, and ``about["limits"]`` says why.
@@ -52,6 +53,7 @@ class Card:
     calibrations: Mapping[str, Calibration] = field(default_factory=dict)
     threshold: EerThreshold | None = None
     domain: TrainingDomain | None = None
+    chance: ChanceRanges | None = None
 
     def ratios(self, scores: Mapping[str, Scores | UtteranceScores]) -> dict[str, Scores | UtteranceScores]:
         """The log-likelihood ratios of the branches that are calibrated, and those of the fusion, by branch."""
@@ -73,8 +75,14 @@ class Card:
 
     @property
     def locating(self) -> str | None:
-        """Whose log-likelihood ratios say where: the fusion's, or those of the only branch of windows; or None."""
+        """Source of the log-likelihood ratios: the fusion's, or those of the only branch of windows; or None."""
         return next((name for name in (FUSED, *SEGMENT_BRANCHES) if name in self.calibrations), None)
+
+    @property
+    def channel(self) -> Channel:
+        """The channel that the recordings of the training went through; an open one if none is stated."""
+        training = self.about.get("data", {}).get("training", {})
+        return Channel.from_stated(str(training.get("channel", "none"))) or OPEN
 
     @property
     def held_out_cost(self) -> float | None:
@@ -93,6 +101,7 @@ class Card:
             "threshold": None if self.threshold is None else vars(self.threshold),
             "calibrations": {name: one.to_dict() for name, one in self.calibrations.items()},
             "domain": None if self.domain is None else self.domain.to_dict(),
+            "chance": None if self.chance is None else self.chance.to_dict(),
         }
 
     @classmethod
@@ -104,7 +113,7 @@ class Card:
             version = str(plain["spoofspan_card"])[:80]
             raise DataError(f"{source}: a card of version {version!a}; use a newer spoofspan")
         try:
-            threshold, domain = plain["threshold"], plain["domain"]
+            threshold, domain, chance = plain["threshold"], plain["domain"], plain.get("chance")
             about = plain["about"]
             if not isinstance(about, dict):
                 raise TypeError("about must be an object")
@@ -116,6 +125,7 @@ class Card:
                 {name: _calibration(name, one, source) for name, one in plain["calibrations"].items()},
                 None if threshold is None else _threshold(**threshold),
                 None if domain is None else TrainingDomain.from_dict(domain, source),
+                None if chance is None else ChanceRanges.from_dict(chance, source),
             )
         except DataError:
             raise
@@ -151,8 +161,8 @@ def _are_texts(values: Any) -> bool:
 
 
 def _faults(about: Mapping[str, Any]) -> Iterator[str]:
-    """Which parts of a description are not of the kind that is printed."""
-    for name in ("configuration", "licence", "made_by"):
+    """Parts of a description that are not of the kind that is printed."""
+    for name in ("configuration", "licence", "made_by", "languages"):
         if not isinstance(about.get(name, ""), str):
             yield f"{name} must be text"
     for name in ("random_channels", "random_channel_share"):
@@ -160,6 +170,8 @@ def _faults(about: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name} must be a number"
     if not _are_texts(about.get("limits", [])):
         yield "limits must be a list of texts"
+    if not (_is_number(about.get("prior", 0.5)) and 0 < about.get("prior", 0.5) < 1):
+        yield "prior must be a number between 0 and 1"
     band = about.get("band_hz", [0.0, 0.0])
     if not isinstance(band, list | tuple) or len(band) != 2 or not all(map(_is_number, band)):
         yield "band_hz must be two numbers"
@@ -176,6 +188,7 @@ def _is_data(part: Any) -> bool:
     counted = type(part.get("utterances")) is int and part["utterances"] < LARGEST
     attacks = part.get("attacks")
     numbers = all(_is_number(part.get(name)) for name in ("seconds", "spoofed_seconds"))
+    numbers = numbers and type(part.get("speakers", 0)) is int and 0 <= part.get("speakers", 0) < LARGEST
     return counted and numbers and (isinstance(attacks, str) or _are_texts(attacks))
 
 
@@ -184,7 +197,7 @@ def _is_figures(part: Any) -> bool:
 
 
 def card_facts(card: Card | None) -> dict[str, Any]:
-    """What a card says, as ``spoofspan cm info`` prints it."""
+    """Content of a card, as ``spoofspan cm info`` prints it."""
     if card is None:
         return {"calibration": "none: scores have no threshold and no meaning of their own; locate needs --threshold"}
     facts: dict[str, Any] = {"calibration": ", ".join(card.calibrations) or "none"}
@@ -198,7 +211,7 @@ def card_facts(card: Card | None) -> dict[str, Any]:
 
 
 def card_lines(about: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a model was trained on, by whom, and its licence: names and values."""
+    """Training data of a model, its author, and its licence: names and values."""
     if not about:
         return [("card", "none: nobody has said what this model was trained on")]
     lines = []
@@ -217,6 +230,11 @@ def card_lines(about: Mapping[str, Any]) -> list[tuple[str, str]]:
             f"; corpus.json states {'no channel' if stated == 'none' else f'a channel of {stated}'}" if stated else ""
         )
         lines.append(("sound", f"heard from {low:.1f} to {high:.1f} kHz in training{varied}{built}"))
+    speakers = about.get("data", {}).get("training", {}).get("speakers")
+    if speakers or "languages" in about:
+        said = [f"{speakers:,} speakers in training"] if speakers else []
+        said += [about["languages"]] if "languages" in about else []
+        lines.append(("speech", ", ".join(said)))
     return [*lines, ("licence", str(about.get("licence", ""))), ("made by", str(about.get("made_by", "")))]
 
 
@@ -237,11 +255,10 @@ def read_card(folder: Path, checksum: str | None = None) -> Card | None:
         raise DataError(f"{path}: the card cannot be read ({error}); train again, or delete it") from None
     card = Card.from_dict(plain, str(path))
     if card.weights != (checksum or file_checksum(folder / MODEL)):
-        warnings.warn(
+        warn_user(
             f"{path} belongs to other weights than {MODEL} beside it, and is left aside: a training that was "
             "interrupted ends with --resume",
             SpoofspanWarning,
-            stacklevel=2,
         )
         return None
     return card

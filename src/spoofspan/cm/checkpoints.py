@@ -32,6 +32,7 @@ from spoofspan.cm.config import Config
 from spoofspan.cm.frontends import architecture_of
 from spoofspan.cm.model import build
 from spoofspan.cm.model_sources import CONFIG, FRONT_END, LARGEST_TEXT, MODEL
+from spoofspan.cm.parts import check_allowed, named_code
 from spoofspan.formats.sources import naming
 from spoofspan.formats.writing import write_atomically
 
@@ -66,21 +67,26 @@ def save(folder: Path, model: nn.Module, config: Config, about: Mapping[str, Any
         write_tensors(folder / MODEL, model.state_dict(), about)
 
 
-def load(folder: Path) -> Checkpoint:
-    """Read a checkpoint that :func:`spoofspan.cm.model_sources.model_at` has found."""
+def load(folder: Path, *, allow_code: bool = False) -> Checkpoint:
+    """Read a checkpoint that :func:`spoofspan.cm.model_sources.model_at` has found.
+
+    ``allow_code`` permits importing what its configuration names.
+    """
     config, architecture = Config.from_file(folder / CONFIG), read_architecture(folder)
+    check_allowed(config, str(folder), allowed=allow_code)
     if config.front_end.kind == "wav2vec2" and architecture is None:
         raise DataError(
             f"{folder}: {FRONT_END} is missing, so the model does not hold its own front-end, and nothing is "
             "downloaded in its place; get the whole model, as spoofspan cm train or cm convert wrote it"
         )
-    check_fit(config, architecture, folder / MODEL)  # before anything of the sizes it states is built
+    if not named_code(config):
+        check_fit(config, architecture, folder / MODEL)  # before anything of the sizes it states is built
     tensors, about = read_tensors(folder / MODEL)
     for name, tensor in tensors.items():
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
             raise DataError(f"{folder / MODEL}: the tensor {name} has numbers that are not finite; get the model again")
     model = build(config, architecture)
-    model.load_state_dict(tensors)
+    fill(model, tensors, folder / MODEL)
     return Checkpoint(model.eval(), config, about)
 
 
@@ -131,7 +137,7 @@ def _described(dtype: torch.dtype, shape: Sequence[int]) -> tuple[str, tuple[int
 
 
 def stated_shapes(path: Path) -> Shapes:
-    """What the header of a file of tensors states, without reading any of them."""
+    """Statements in the header of a file of tensors, without reading any of them."""
     from safetensors import safe_open
 
     with _reading(path), safe_open(str(path), framework="pt") as file:
@@ -187,7 +193,7 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
-    """What Adam remembers of each parameter, by the parameter's name."""
+    """State of Adam for each parameter, by the parameter's name."""
     return {
         f"{name}/{key}": value
         for name, parameter in model.named_parameters()
@@ -206,5 +212,5 @@ def restore_optimiser(optimiser: torch.optim.Optimizer, model: nn.Module, tensor
 
 
 def first_line(error: Exception) -> str:
-    """What an error says first, or its kind."""
+    """First line of an error, or its kind."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ import torch.distributed as dist
 from spoofspan.base import errors
 from spoofspan.base.errors import SpoofspanError, UsageError
 from spoofspan.base.pool import end_with_parent
+
+PRECISIONS = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Team:
 
     @property
     def leads(self) -> bool:
-        """Whether this is the process that writes."""
+        """True if this is the process that writes."""
         return self.rank == 0
 
     def share(self, items: list[Any]) -> list[Any]:
@@ -67,6 +69,13 @@ def choose_device(name: str | None, local_rank: int = 0) -> torch.device:
     if device.type == "cuda" and not torch.cuda.is_available():
         raise UsageError(f"device {name!r}: torch finds no GPU here; use cpu")
     return torch.device("cuda", local_rank) if name == "cuda" else device
+
+
+def computing_in(precision: str, device: torch.device) -> Any:
+    """A context in which a model computes in this precision, as far as torch's autocast thinks it safe."""
+    if precision == "fp32":
+        return nullcontext()
+    return torch.autocast(device.type, dtype=PRECISIONS[precision])
 
 
 @contextmanager
@@ -118,7 +127,7 @@ def launch(work: Callable[..., None], arguments: tuple[Any, ...], processes: int
 
 
 def leads() -> bool:
-    """Whether this is the only process, or the first of those that torchrun has started."""
+    """True if this is the only process, or the first of those that torchrun has started."""
     return os.environ.get("RANK", "0") == "0"
 
 

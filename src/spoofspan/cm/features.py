@@ -20,6 +20,10 @@ What looks along time sees 40 ms around a frame, and never what is past the end 
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -40,6 +44,21 @@ APART = (1, 2, 4)
 GROUPS = {"spectrum": BANDS, "ripple": ENVELOPES, "flux": ENVELOPES, "delay": 2 * ENVELOPES}
 GROUPS |= {"depth": ENVELOPES, "motion": ENVELOPES, "together": sum(ENVELOPES - one for one in APART)}
 COUNT = sum(GROUPS.values())
+MOST_REMEMBERED = 1 << 29  # bytes of features that a training keeps in memory: those of four hours
+
+_remembered: dict[bytes, Tensor] | None = None
+
+
+@contextmanager
+def remembered_features() -> Iterator[None]:
+    """Compute the features of each recording once while the context lasts, as far as memory for them is allowed."""
+    global _remembered
+    outer = _remembered
+    _remembered = {} if outer is None else outer
+    try:
+        yield
+    finally:
+        _remembered = outer
 
 
 def bands_of(bins: int, count: int, *, widening: bool) -> Tensor:
@@ -77,12 +96,21 @@ class FrameFeatures(nn.Module):
     def forward(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
         """The features, in the order of :data:`GROUPS`."""
         with torch.autocast(waves.device.type, enabled=False):
-            sound = normalised(waves.float(), samples)
-            sound = nn.functional.pad(sound, (0, max(WINDOW - sound.shape[1], 0)))
             # one by one: what is past the end of a recording is never seen, and what is seen stays in the cache
-            found = [self.of(one[: max(count, WINDOW)]).T for one, count in zip(sound, samples.tolist(), strict=True)]
+            found = [self._of_recording(one[:count]) for one, count in zip(waves, samples.tolist(), strict=True)]
         frames = torch.tensor([len(one) for one in found], device=waves.device)
         return nn.utils.rnn.pad_sequence(found, batch_first=True), frames
+
+    def _of_recording(self, wave: Tensor) -> Tensor:
+        """(frames, features) of one recording, computed or remembered."""
+        key = b"" if _remembered is None else hashlib.blake2b(wave.cpu().numpy().tobytes(), digest_size=16).digest()
+        if _remembered is not None and key in _remembered:
+            return _remembered[key].to(wave.device)
+        sound = normalised(wave.float()[None], torch.tensor([wave.numel()], device=wave.device))[0]
+        found = self.of(nn.functional.pad(sound, (0, max(WINDOW - wave.numel(), 0)))).T
+        if _remembered is not None and 4 * COUNT * sum(map(len, _remembered.values())) < MOST_REMEMBERED:
+            _remembered[key] = found.cpu()
+        return found
 
     def of(self, sound: Tensor) -> Tensor:
         """(features, frames) of one recording."""

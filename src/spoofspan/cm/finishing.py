@@ -23,6 +23,7 @@ from spoofspan.base.times import SECOND
 from spoofspan.base.version import __version__
 from spoofspan.cm.batches import Corpus, TrainingData
 from spoofspan.cm.card import FUSED, Card, EerThreshold, read_card, write_card
+from spoofspan.cm.chance import ChanceRanges
 from spoofspan.cm.config import Config
 from spoofspan.cm.frame_times import SEGMENT_BRANCHES
 from spoofspan.cm.listening import Heard, ListenedSound
@@ -56,7 +57,7 @@ def finish(folder: Path, config: Config, data: TrainingData, device: str | None,
         warnings.simplefilter("ignore", SpoofspanWarning)  # a card of other weights is replaced
         if read_card(folder, checksum) is not None:
             return
-    scorer = load_scorer(folder, device)
+    scorer = load_scorer(folder, device, allow_code=True)  # it was trained here
     draw = np.random.default_rng(config.training.seed)
     scores, held_out, _ = _listen(scorer, data.dev, range(len(data.dev)), draw)
     chosen = draw.permutation(len(data.train))[:LISTENED_TO]
@@ -70,12 +71,20 @@ def finish(folder: Path, config: Config, data: TrainingData, device: str | None,
         locating = card.locating
         threshold = None if locating is None else _eer_threshold(references, ratios[locating], rules)
         figures = {name: _figures(references, one, rules) for name, one in ratios.items()}
+        chance = None
         for name, one in calibrations.items():
-            figures[name] |= _held_out(data.dev, {branch: scores[branch] for branch in one.systems}, one, rules)
+            held_out_ratios = _held_out(data.dev, {branch: scores[branch] for branch in one.systems}, one, rules)
+            if held_out_ratios is None:
+                continue
+            unit = "range" if one.unit == "time" else "utterance"
+            cost = _figures(references, held_out_ratios, rules).get(f"{unit}-cllr")
+            figures[name] |= {} if cost is None else {"held-out-cllr": cost}
+            if name == locating:
+                chance = ChanceRanges.learn(references, held_out_ratios, data.dev.speakers)
         problems += [*_rough_maps(references, calibrations), *_lost_fusion(figures)]
         about = _about(config, data, figures, problems, licence) | {"band_hz": band}
     domain = None if heard is None or held_out is None else TrainingDomain.learn(heard, held_out)
-    write_card(folder, Card(checksum, about, calibrations, threshold, domain))
+    write_card(folder, Card(checksum, about, calibrations, threshold, domain, chance))
 
 
 def _listen(
@@ -137,7 +146,7 @@ def _eer_threshold(references: References, ratios: Any, rules: Mapping[str, Any]
 
 
 def _figures(references: References, ratios: Any, rules: Mapping[str, Any]) -> dict[str, float]:
-    """What the development set says of a branch."""
+    """Figures of a branch on the development set."""
     kind = "range" if isinstance(ratios, Scores) else "utterance"
     measures = [f"{kind}-eer", f"{kind}-cllr", f"{kind}-min-cllr"]
     own = rules if isinstance(ratios, Scores) else {}
@@ -148,24 +157,23 @@ def _figures(references: References, ratios: Any, rules: Mapping[str, Any]) -> d
     return {name: float(one.value) for name, one in found.measurements.items() if np.isfinite(one.value)}
 
 
-def _held_out(
-    corpus: Corpus, systems: Mapping[str, Any], calibration: Calibration, rules: Mapping[str, Any]
-) -> dict[str, float]:
-    """The Cllr of speakers (utterances, where they are not known) that a map was not learned on."""
+def _held_out(corpus: Corpus, systems: Mapping[str, Any], calibration: Calibration, rules: Mapping[str, Any]) -> Any:
+    """Log-likelihood ratios by maps that did not learn from the speaker (the utterance, where nobody said who speaks).
+
+    None if there is too little to learn on without them.
+    """
     names = corpus.references.utterances
     clusters = dict(zip(names, corpus.speakers if len(set(corpus.speakers)) > 1 else names, strict=True))
     timed = calibration.unit == "time"
     try:
         learning = LearningSet.of(corpus.references, systems, "default", rules if timed else {})
-        ratios = learning.held_out(clusters, "pav" if timed else "affine", calibration.prior, calibration.ridge)
-    except (UndefinedMeasureError, DataError):  # without these speakers there is too little to learn on
-        return {}
-    found = _figures(corpus.references, ratios, rules).get(f"{'range' if timed else 'utterance'}-cllr")
-    return {} if found is None else {"held-out-cllr": found}
+        return learning.held_out(clusters, "pav" if timed else "affine", calibration.prior, calibration.ridge)
+    except (UndefinedMeasureError, DataError):
+        return None
 
 
 def _rough_maps(references: References, calibrations: Mapping[str, Calibration]) -> list[str]:
-    """Which maps were learned on few utterances of a class."""
+    """Maps that were learned on few utterances of a class."""
     owner = utterance_of_rows(references.offsets)
     hold_bona_fide, spoof = (np.unique(owner[references.labels == label]).size for label in (BONA_FIDE, SPOOF))
     found = []
@@ -184,7 +192,7 @@ def _rough_maps(references: References, calibrations: Mapping[str, Calibration])
 
 
 def _lost_fusion(figures: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Whether a branch alone did better on held-out speakers than the fusion, which is kept (decision 13)."""
+    """True if a branch alone did better on held-out speakers than the fusion, which is kept (decision 13)."""
     held_out = {name: one["held-out-cllr"] for name, one in figures.items() if "held-out-cllr" in one}
     branches = [name for name in SEGMENT_BRANCHES if name in held_out]
     if FUSED not in held_out or not branches:
@@ -204,11 +212,12 @@ def _about(
     """The part of the card that people read."""
     sets = {"training": _described(data.train), "development": _described(data.dev)}
     attacks = sets["training"]["attacks"]
+    chosen = config.training.keep == "best"
     named = ", ".join(attacks) if isinstance(attacks, list) else attacks
     limits = [
         f"attacks heard in training: {named}; what another attack leaves behind may be missed",
-        "figures are of the development set, on which the epoch was chosen and scores were calibrated (but for "
-        "held-out-cllr, of speakers without whom the maps were learned): expect worse",
+        f"figures are of the development set, on which {'the epoch was chosen and ' * chosen}scores were calibrated "
+        "(but for held-out-cllr, of speakers without whom the maps were learned): expect worse",
         *([data.shared] if data.shared else []),
         *problems,
     ]
@@ -227,11 +236,12 @@ def _about(
 def _described(corpus: Corpus) -> dict[str, Any]:
     references = corpus.references
     spoofed = references.labels == SPOOF
-    kinds = [] if references.kinds is None else sorted({*references.kinds[spoofed].tolist()} - {-1})
+    attacks = [] if references.attacks is None else sorted({*references.attacks[spoofed].tolist()} - {-1})
     return {
         "utterances": len(corpus),
         "seconds": round(corpus.seconds, 3),
         "spoofed_seconds": round(int(references.range_durations[spoofed].sum()) / SECOND, 3),
-        "attacks": [references.kind_names[kind] for kind in kinds] or NOT_STATED,
+        "attacks": [references.attack_names[attack] for attack in attacks] or NOT_STATED,
+        **({"speakers": len({*corpus.speakers} - {""})} if corpus.speakers else {}),
         **({"channel": corpus.sent_through} if corpus.sent_through else {}),
     }

@@ -1,4 +1,4 @@
-"""Where every score lies in time.
+"""Times of scores.
 
 At 16,000 samples a second, frame k sees the samples [320 k, 320 k + 400) and stands for the 20 ms [320 k, 320 k + 320).
 Scale i pools 2**i frames; its window j stands for frames [j 2**i, (j + 1) 2**i), the last one may have fewer::
@@ -27,7 +27,7 @@ Frames = TypeVar("Frames")  # int, or a tensor of them
 
 
 def resolution(scale: int) -> float:
-    """How long a window of a scale is, in seconds.
+    """Length of a window of a scale, in seconds.
 
     >>> [resolution(scale) for scale in range(6)]
     [0.02, 0.04, 0.08, 0.16, 0.32, 0.64]
@@ -58,7 +58,7 @@ def finest(branches: Iterable[str]) -> str | None:
 
 
 def frame_count(samples: int) -> int:
-    """How many frames a recording has; what is shorter than one is filled up with silence.
+    """Number of frames of a recording; what is shorter than one is filled up with silence.
 
     >>> frame_count(400), frame_count(719), frame_count(720), frame_count(1)
     (1, 1, 2, 1)
@@ -67,7 +67,7 @@ def frame_count(samples: int) -> int:
 
 
 def samples_of(frames: int) -> int:
-    """How many samples so many frames see.
+    """Number of samples that so many frames see.
 
     >>> samples_of(1), samples_of(2)
     (400, 720)
@@ -76,7 +76,7 @@ def samples_of(frames: int) -> int:
 
 
 def window_count(frames: Frames, scale: int, *, legacy: bool = False) -> Frames:
-    """How many windows of a scale so many frames have; also of a tensor of frames, element by element.
+    """Number of windows of a scale so many frames have; also of a tensor of frames, element by element.
 
     >>> [window_count(16, scale) for scale in range(6)], [window_count(33, scale) for scale in range(6)]
     ([16, 8, 4, 2, 1, 1], [33, 17, 9, 5, 3, 2])
@@ -90,7 +90,7 @@ def window_count(frames: Frames, scale: int, *, legacy: bool = False) -> Frames:
 
 
 def pooled_count(count: Frames, *, legacy: bool, padded: bool) -> Frames:
-    """How many windows are left after one pooling of two."""
+    """Number of windows after one pooling of two."""
     n: int = count  # type: ignore[assignment]  # tensors know the same operators
     if padded:
         return n // 2 + 1  # type: ignore[return-value]

@@ -18,13 +18,14 @@ import torch
 from torch import Tensor, nn
 
 from spoofspan.base.documents import parse_json
-from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.errors import DataError, SpoofspanError, UsageError
 from spoofspan.base.extras import require
-from spoofspan.cm.config import FrontEnd
+from spoofspan.cm.config import FrontEnd, is_own
 from spoofspan.cm.features import COUNT, FLOOR, SPECTRUM_HOP, FrameFeatures
 from spoofspan.cm.frame_times import HOP, WINDOW
 from spoofspan.cm.model_sources import FRONT_END
-from spoofspan.cm.padding import normalised, real_steps, window_means, zero_padding
+from spoofspan.cm.padding import frames_in, normalised, real_steps, window_means, zero_padding
+from spoofspan.cm.parts import OwnFrontEnd
 
 # the architecture of wav2vec 2.0 large, for counting its parameters without its weights
 LARGE: dict[str, Any] = {
@@ -62,11 +63,6 @@ MOST_CONVOLUTIONS = 32
 FLAGS = ("conv_bias", "do_stable_layer_norm", "feat_proj_layer_norm", "conv_pos_batch_norm")
 ACTIVATIONS = ("gelu", "gelu_new", "gelu_fast", "quick_gelu", "relu", "silu", "swish", "tanh")
 WORDS = {"feat_extract_norm": ("group", "layer"), "hidden_act": ACTIVATIONS, "feat_extract_activation": ACTIVATIONS}
-
-
-def frames_in(samples: Tensor) -> Tensor:
-    """How many frames each recording has."""
-    return ((samples - WINDOW) // HOP + 1).clamp(min=1)
 
 
 def at_least_a_frame(waves: Tensor) -> Tensor:
@@ -195,11 +191,14 @@ class StructuralFrontEnd(Standardised):
         return self.features(waves, samples)
 
     def forward(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
-        """What the convolutions make of the features, and how many frames are real."""
-        x, counts = self.standardised(waves, samples)
-        if not self.layers:
-            return x, counts
-        return self.around(zero_padding(self.gather(x), counts), counts), counts
+        """Output of the convolutions, and how many frames are real."""
+        x, counts = self.numbers(waves, samples)
+        return self.after(x, counts), counts
+
+    def after(self, x: Tensor, counts: Tensor) -> Tensor:
+        """Output of the convolutions, from the features."""
+        x = zero_padding((x - self.mean) / self.deviation, counts)
+        return self.around(zero_padding(self.gather(x), counts), counts) if self.layers else x
 
 
 class Wav2Vec2FrontEnd(nn.Module):
@@ -265,6 +264,8 @@ def build_front_end(front_end: FrontEnd, architecture: str | None = None) -> nn.
 
     Without it, a wav2vec 2.0 has the weights of its checkpoint.
     """
+    if is_own(front_end.kind):
+        return OwnFrontEnd(front_end.kind, front_end.options)
     if front_end.kind == "spectral":
         return SpectralFrontEnd(front_end.width, front_end.layers, front_end.maps, front_end.dropout)
     if front_end.kind == "structural":
@@ -282,15 +283,15 @@ def architecture_of(front_end: nn.Module) -> str | None:
     return json.dumps(front_end.encoder.config.to_diff_dict(), indent=2, sort_keys=True, default=str)
 
 
-def _empty(architecture: str, settings: dict[str, Any]) -> Any:
+def _empty(architecture: str, settings: dict[str, Any], source: str = FRONT_END) -> Any:
     from transformers import AutoConfig, AutoModel
 
-    stated = stated_architecture(architecture)
+    stated = stated_architecture(architecture, source)
     family = stated.pop("model_type")
     return AutoModel.from_config(AutoConfig.for_model(family, **(stated | settings)))
 
 
-def stated_architecture(text: str) -> dict[str, Any]:
+def stated_architecture(text: str, source: str = FRONT_END) -> dict[str, Any]:
     """The kind and the sizes of an encoder, from JSON that a stranger may have written.
 
     transformers takes more from such a file, even code and kernels of the hub; here only sizes count.
@@ -304,23 +305,23 @@ def stated_architecture(text: str) -> dict[str, Any]:
     try:
         plain = parse_json(text)
     except ValueError as error:
-        raise DataError(f"{FRONT_END}: no JSON ({error}); get the model again") from None
+        raise DataError(f"{source}: no JSON ({error}); get the model again") from None
     if not isinstance(plain, dict):
-        raise DataError(f"{FRONT_END}: no JSON object; get the model again")
+        raise DataError(f"{source}: no JSON object; get the model again")
     family = plain.get("model_type", FAMILY[0])
     if family not in FAMILY:
-        raise DataError(f"{FRONT_END}: a model of type {str(family)[:80]!a}; it must be wav2vec2, hubert or wavlm")
+        raise DataError(f"{source}: a model of type {str(family)[:80]!a}; it must be wav2vec2, hubert or wavlm")
     found: dict[str, Any] = {"model_type": family}
     for name in (*WHOLE_NUMBERS, *LISTS, *FLAGS, *WORDS, "layer_norm_eps"):
         if name in plain:
             if not _is_valid(name, plain[name]):
-                raise DataError(f"{FRONT_END}: {name} = {str(plain[name])[:80]!a} is beyond what such a model has")
+                raise DataError(f"{source}: {name} = {str(plain[name])[:80]!a} is beyond what such a model has")
             found[name] = plain[name]
     lengths = {len(found.get(name, KERNELS)) for name in LISTS}
     if len(lengths) > 1 or found.get("hidden_size", 768) % found.get("num_attention_heads", 12):
-        raise DataError(f"{FRONT_END}: its convolutions or its attention heads do not fit together")
+        raise DataError(f"{source}: its convolutions or its attention heads do not fit together")
     try:
-        _check(found, FRONT_END)
+        _check(found, source)
     except UsageError as error:
         raise DataError(str(error)) from None
     return found
@@ -342,8 +343,12 @@ def _is_valid(name: str, value: Any) -> bool:
 def _pretrained(checkpoint: str, settings: dict[str, Any]) -> Any:
     from transformers import AutoConfig, AutoModel, PretrainedConfig
 
+    if Path(checkpoint).expanduser().is_file():
+        return _of_fairseq(Path(checkpoint).expanduser(), settings)
     if not checkpoint:
-        raise UsageError("front_end.checkpoint is empty; name a wav2vec 2.0 checkpoint of Hugging Face, or its folder")
+        raise UsageError(
+            "front_end.checkpoint is empty; name a wav2vec 2.0 of Hugging Face, its folder, or a file of fairseq"
+        )
     is_folder = Path(checkpoint).expanduser().is_dir()
     where = str(Path(checkpoint).expanduser()) if is_folder else checkpoint
     try:
@@ -359,6 +364,24 @@ def _pretrained(checkpoint: str, settings: dict[str, Any]) -> Any:
             f"the wav2vec 2.0 checkpoint {checkpoint!r} cannot be loaded ({str(error).splitlines()[0]}); "
             "give a folder that transformers saved, or a name that can be downloaded"
         ) from None
+
+
+def _of_fairseq(path: Path, settings: dict[str, Any]) -> Any:
+    from spoofspan.cm.fairseq import NOT_WAV2VEC, UNUSED, encoder_places, fitted, read_fairseq
+
+    found, tensors = read_fairseq(path)
+    stated = json.dumps(found)
+    try:
+        with torch.device("meta"):  # sizes are compared before anything of them is built
+            wanted = _empty(stated, settings, str(path)).state_dict()
+        placed = fitted(tensors, wanted, encoder_places, UNUSED, f"{path}: {NOT_WAV2VEC}")
+    except SpoofspanError:
+        raise
+    except (ValueError, RuntimeError) as error:  # sizes that go with no model
+        raise DataError(f"{path}: the shapes of its tensors fit no wav2vec 2.0 ({error}): {NOT_WAV2VEC}") from None
+    encoder = _empty(stated, settings, str(path))
+    encoder.load_state_dict(placed)
+    return encoder
 
 
 def _check(stated: dict[str, Any], checkpoint: str) -> None:

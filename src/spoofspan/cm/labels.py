@@ -14,9 +14,8 @@ import numpy.typing as npt
 from spoofspan.cm.frame_times import UTTERANCE, resolution, scale_of, window_count
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Rules
-from spoofspan.mass.grid import Grid
-from spoofspan.mass.label_rules import label_references
-from spoofspan.mass.point_labels import point_classes
+from spoofspan.mass.labelling import label_references
+from spoofspan.mass.point_labels import Grid, point_classes
 
 Targets = npt.NDArray[np.int8]  # of windows
 TARGET = {"bona fide": 1, "spoof": 0, "not counted": -1}

@@ -1,4 +1,4 @@
-"""What a recording sounds like, collected block by block while it is scored: nothing is read a second time.
+"""Sound of a recording, collected block by block while it is scored: nothing is read a second time.
 
 Frames are those of the scores: 20 ms apart, 25 ms long. Of each, the power in 67 bands of 120 Hz is kept in steps of
 half a decibel: that is the spectrogram of the page, and, counted over a recording, what is compared with the sound of
@@ -23,6 +23,7 @@ import numpy.typing as npt
 from spoofspan.base.times import Float64, Int64
 from spoofspan.cm.frame_times import HOP, WINDOW, samples_of
 from spoofspan.formats.sound import FULL_SCALE, RATE, Samples, Sound
+from spoofspan.formats.sound_channel import Channel, SoundThroughChannel
 
 UInt8 = npt.NDArray[np.uint8]
 BINS = 3  # of the Fourier transform in a band: 120 Hz
@@ -83,7 +84,7 @@ class Modulation:
 
 @dataclass
 class Heard:
-    """What was heard of one recording so far; ``keep`` samples of it are kept to be played."""
+    """Sound of one recording so far; ``keep`` samples of it are kept to be played."""
 
     keep: int = 0
     picture: bool = False  # keep waveform and spectrogram
@@ -103,7 +104,7 @@ class Heard:
 
     @property
     def seconds(self) -> float:
-        """How long it lasts."""
+        """Duration in seconds."""
         return self.samples / RATE
 
     @property
@@ -173,7 +174,7 @@ class Heard:
         self.modulation.hear(STEP * mean_in_bands(levels, MODULATED))
 
     def part(self, first: int, frames: int) -> Heard:
-        """What was heard of some frames alone, if a picture was wanted."""
+        """Sound of some frames alone, if a picture was wanted."""
         found = Heard(samples=samples_of(frames))
         found._count(self.spectrogram[first : first + frames])
         found.modulation.end()
@@ -203,6 +204,25 @@ class ListenedSound(Sound):
         for block in super()._one_channel(file, dtype):
             self.heard.note_values(block)
             yield block
+
+    def blocks(self) -> Iterator[Samples]:
+        """The samples at 16 kHz, some at a time."""
+        for block in super().blocks():
+            self.heard.hear(block)
+            yield block
+        self.heard.end()
+
+
+@dataclass(frozen=True)
+class ListenedThroughChannel(SoundThroughChannel):
+    """A recording through a channel, of which someone keeps what is heard."""
+
+    heard: Heard = field(default_factory=Heard)
+
+    @classmethod
+    def of(cls, sound: Sound, channel: Channel) -> ListenedThroughChannel:
+        """The same recording through a channel, listened to."""
+        return cls(sound.where, sound.name, sound.channel, sound.truncated, through=channel)
 
     def blocks(self) -> Iterator[Samples]:
         """The samples at 16 kHz, some at a time."""
@@ -242,7 +262,7 @@ def band_percentiles(counts: Int64, shares: tuple[float, ...]) -> Float64:
 
 
 def _in_runs(flags: npt.NDArray[np.bool_]) -> int:
-    """How many are true in runs of at least three."""
+    """Number of are that true in runs of at least three."""
     if not flags.any():
         return 0
     edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.view(np.int8), [0]))))

@@ -7,15 +7,20 @@
                   spoof iff L < threshold ◀────────┤   threshold = ln(prior / (1 - prior)) unless it is given
                   P(spoof) = 1 / (1 + exp(L) (1 - prior) / prior)
 
-The scores are those of ``spoofspan cm score`` and the ranges those of ``spoofspan convert --threshold``, to the bit. A
-model without calibration has scores but no log-likelihood ratios: there is a threshold only if it is given, and no
-probability.
+If the card of the model states a channel, the recording goes through it before it is scored, and before it is compared
+with the recordings of the training, whether it went through it before or not; its scores then differ from those of
+``spoofspan cm score``, which applies no channel. Without one, scores and ranges are, to the bit, those of ``cm score``
+and ``spoofspan convert --threshold``, except that a range is not suspected if spoof is less probable in it than the
+prior (which smoothing and bridged gaps, or a prior over one half, could make of it). A model without calibration has
+scores but no log-likelihood ratios: there is a threshold only if it is given, and no probability.
+
+The same model also judges the recording through a narrower and noisier channel: a verdict that changes then rests on
+little.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,28 +30,34 @@ from typing import Any
 
 import numpy as np
 
-from spoofspan.base.errors import DataError, SpoofspanError, SpoofspanWarning, UsageError
+from spoofspan.base.errors import DataError, SpoofspanError, SpoofspanWarning, UsageError, warn_user
 from spoofspan.base.times import SECOND
+from spoofspan.cm.card import Card
+from spoofspan.cm.chance import DEFAULT, SHORTEST, WIDEST_GAP, ChanceRanges
 from spoofspan.cm.frame_times import WINDOW
-from spoofspan.cm.listening import Heard, ListenedSound
-from spoofspan.cm.located import LocatedRecording, Location, ModelFacts, SuspectedRange
+from spoofspan.cm.listening import Heard, ListenedSound, ListenedThroughChannel
+from spoofspan.cm.located import ChannelCheck, LocatedRecording, Location, ModelFacts, SuspectedRange
 from spoofspan.cm.out_of_domain import TrainingDomain, recording_numbers
 from spoofspan.cm.scorers import Scorer
 from spoofspan.cm.scoring import find_recordings, finest_branch, load_model, score_sounds
+from spoofspan.cm.shipped_models import choose_model
 from spoofspan.cm.sound_notes import sound_notes, unjudgeable
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.scores import Scores
 from spoofspan.formats.sound import RATE, Sound
+from spoofspan.formats.sound_channel import OPEN, Channel, SoundThroughChannel
 from spoofspan.measures.events.proposals_from_scores import ProposalOptions, proposals_from_scores
 from spoofspan.measures.operating_point import Threshold, check_threshold
 
 PRIOR = 0.5
-SHORTEST, WIDEST_GAP = 0.1, 0.1  # seconds: what a person would call a range
+LOWER, UPPER = 1.25, 0.9  # how the edges of the band are moved for a second opinion
+HARD_LOWER, HARD_UPPER = 200.0, 6400.0  # Hz: the same, of a model without a band
+LOUDER_NOISE = -65.0  # dBov
 
 
 @dataclass(frozen=True)
 class Listening:
-    """What is kept of each recording for a page: waveform and spectrogram, and up to so many samples to be played."""
+    """Kept parts of each recording for a page: waveform and spectrogram, and up to so many samples to be played."""
 
     picture: bool = False
     samples: int = 0
@@ -57,10 +68,10 @@ PAGE = Listening(picture=True, samples=600 * RATE)
 
 def locate(
     recordings: str | Path | Sequence[str | Path] | Mapping[str, Sound],
-    model: str | Path | None,
+    model: str | Path | None = None,
     *,
     threshold: Threshold | None = None,
-    prior: float = PRIOR,
+    prior: float | None = None,
     smoothing: int | None = None,
     min_duration: float = SHORTEST,
     merge_gap: float = WIDEST_GAP,
@@ -68,6 +79,7 @@ def locate(
     truncated: str = "error",
     checksum: str | None = None,
     device: str | None = None,
+    allow_code: bool = False,
     keep: Listening | None = None,
 ) -> Location:
     """Find where recordings are spoofed.
@@ -78,14 +90,17 @@ def locate(
         Sound files, folders or lists, as :func:`spoofspan.cm.score` takes them, or recordings by id. Of a file with
         several channels, each is judged.
     model
-        A folder (``spoofspan cm train`` or ``cm convert`` made it), a zip or tar of one, or ``OWNER/NAME@COMMIT`` of
-        the Hugging Face hub.
+        A folder (``spoofspan cm train`` or ``cm convert`` made it), a zip or tar of one, ``OWNER/NAME@COMMIT`` of the
+        Hugging Face hub, or a small model of the package (``builtin:telephone``). Without it, that model of the package
+        whose band the recordings fill.
     threshold
         Time is called spoof iff its score lies below it: on the scale of log-likelihood ratios, or of the finest
-        branch's scores if the model has no calibration. Without it, spoof is what is more likely spoof than not, given
-        the prior.
+        branch's scores if the model has no calibration. Every range beyond it is then kept. Without it, spoof is what
+        is more likely spoof than not, given the prior, in ranges where spoof is no less probable than the prior.
     prior
-        How probable spoof is, before the recording is heard; probabilities are stated for it.
+        How probable spoof is, before the recording is heard; probabilities are stated for it. Without it, the one that
+        the card of the model advises (those of the package: one with which at most half a false range a minute is
+        expected), or else 0.5.
     smoothing, min_duration, merge_gap
         As in :func:`spoofspan.proposals_from_scores`.
     channel
@@ -96,6 +111,8 @@ def locate(
         The SHA-256 that the weights of the model must have.
     device
         ``cpu``, ``cuda`` or ``cuda:0``; without it, a GPU if there is one.
+    allow_code
+        Permit the model to import and run the code that its configuration names (``module:Class``).
     keep
         What is kept to draw and play the recordings on a page.
 
@@ -107,7 +124,7 @@ def locate(
     Raises
     ------
     UsageError
-        Without a model, or without a threshold for a model that has no calibration.
+        Without a threshold for a model that has no calibration.
     DataError
         If none of the recordings can be read.
 
@@ -118,90 +135,182 @@ def locate(
     0.97
 
     """
-    if not 0 < prior < 1:
+    if prior is not None and not 0 < prior < 1:
         raise UsageError(f"prior={prior!r}: must lie between 0 and 1, as 0.1")
+    if threshold is not None:
+        check_threshold(threshold)
     options = ProposalOptions(smoothing, min_duration, merge_gap)
-    scorer, card, source = load_model(model, device, checksum)
+    sounds = recordings_to_judge(recordings, channel, truncated)
+    chosen = ""
+    if model is None:
+        model, chosen = choose_model(sounds.values())
+    scorer, card, source = load_model(model, device, checksum, allow_code=allow_code)
+    if prior is None:
+        prior = PRIOR if card is None else float(card.about.get("prior", PRIOR))
     name = card.locating if card is not None else None
     cost = card.held_out_cost if card is not None else None
     if cost is not None and cost >= 1:
-        warnings.warn(
+        warn_user(
             f"{source.name}: on speakers that it did not learn from, what it says costs {cost:.2f} (Cllr), and to say "
             "nothing costs 1; its verdicts mean little (train it longer, or on more speakers and attacks)",
             SpoofspanWarning,
-            stacklevel=2,
         )
     limit = _limit(threshold, prior, name, source.name)
-    facts = ModelFacts(source.name, source.checksum, {} if card is None else card.about)
-    sounds = _meant(recordings, channel, truncated)
-    heard, scores, problems = _scored(scorer, sounds, keep or Listening(), source.name)
+    through = OPEN if card is None else card.channel
+    if threshold is not None and through != OPEN:
+        warn_user(
+            f"{source.name}: recordings go through its channel ({through.stated}) before they are scored, and those of "
+            "cm score do not; a threshold learned from scores of cm score, or a promise of it, does not hold here",
+            SpoofspanWarning,
+        )
+    heard, scores, problems = _scored(scorer, sounds, keep or Listening(), source.name, through)
     if scores is None:
         raise DataError("; ".join(dict.fromkeys(problems.values())))
-    finest = finest_branch(scores)
-    if finest is None:
-        raise UsageError(f"{source.name} scores whole utterances only, and cannot say where; train branches of windows")
-    ratios = finest if card is None or name is None else card.ratio(name, scores)
-    decided = _Decided(
-        ratios,
-        finest,
-        proposals_from_scores(
-            ratios, limit, **vars(options), durations={one: sound.heard.seconds for one, sound in heard.items()}
-        ),
-        None if name is None else prior,
-        None if card is None else card.domain,
-        options,
-    )
+    decided = _Decided.of(scores, card, source.name, limit, heard, options, prior, threshold is None)
+    checks = {}
+    if name is not None:
+        harder = _harder(through)
+        again = {one: SoundThroughChannel.of(sound.sound, harder) for one, sound in heard.items()}
+        other = _Decided.of(
+            score_sounds(scorer, again, source.name)[0],
+            card,
+            source.name,
+            limit,
+            heard,
+            options,
+            prior,
+            threshold is None,
+        )
+        checks = {one: decided.compared(other, one, harder.stated) for one in heard}
     judged = tuple(
         LocatedRecording(one, sound.name, sound.channel, problem=problems[one])
         if one in problems
-        else decided.verdict(one, sound, heard[one].heard)
+        else decided.verdict(one, heard[one], checks.get(one))
         for one, sound in sounds.items()
     )
-    return Location(judged, facts, limit, decided.prior, name, ratios, options)
+    facts = ModelFacts(
+        source.name,
+        source.checksum,
+        {} if card is None else card.about,
+        chosen,
+        through.stated if through != OPEN else "",
+    )
+    return Location(judged, facts, limit, decided.prior, name, decided.ratios, options, decided.chance)
+
+
+def _harder(channel: Channel) -> Channel:
+    """A narrower and noisier channel, for a second opinion."""
+    low = LOWER * channel.low if channel.low else HARD_LOWER
+    high = UPPER * channel.high if channel.high < RATE / 2 else HARD_UPPER
+    return Channel(low, high, LOUDER_NOISE)
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """A recording: as it is, and through the channel of the model; the same sound if there is none."""
+
+    sound: Sound
+    raw: Heard
+    scored: Heard
 
 
 @dataclass(frozen=True, eq=False)
 class _Decided:
-    """What was decided of all recordings that could be read."""
+    """Decisions on all recordings that could be read."""
 
     ratios: Scores
     finest: Scores  # as the branch gave them
     found: Proposals
     prior: float | None
+    kept_from: float  # probability under which a range is not suspected
+    limit: float
     domain: TrainingDomain | None
+    chance: ChanceRanges | None
     options: ProposalOptions
+
+    @classmethod
+    def of(
+        cls,
+        scores: Mapping[str, Any],
+        card: Card | None,
+        model: str,
+        limit: float,
+        heard: Mapping[str, _Judged],
+        options: ProposalOptions,
+        prior: float,
+        by_prior: bool,
+    ) -> _Decided:
+        """Decide by the scores of all branches."""
+        finest, name = finest_branch(scores), None if card is None else card.locating
+        if finest is None:
+            raise UsageError(f"{model} scores whole utterances only, and cannot say where; train branches of windows")
+        ratios = finest if card is None or name is None else card.ratio(name, scores)
+        seconds = {one: sound.raw.seconds for one, sound in heard.items()}
+        found = proposals_from_scores(ratios, limit, **vars(options), durations=seconds)
+        chance = None if card is None or name is None or options != DEFAULT else card.chance
+        known = None if name is None else prior
+        least = prior if by_prior else 0.0
+        domain = None if card is None else card.domain
+        return cls(ratios, finest, found, known, least, limit, domain, chance, options)
 
     @cached_property
     def rows(self) -> dict[str, int]:
         return {one: row for row, one in enumerate(self.ratios.utterances)}
 
-    def verdict(self, recording: str, sound: Sound, heard: Heard) -> LocatedRecording:
-        """The verdict on one recording."""
+    def values(self, recording: str) -> Any:
+        """The scores of a recording."""
         row = self.rows[recording]
-        values, branch = (one.values[slice(*one.offsets[row : row + 2])] for one in (self.ratios, self.finest))
+        return self.ratios.values[slice(*self.ratios.offsets[row : row + 2])]
+
+    def ranges(self, recording: str) -> tuple[SuspectedRange, ...]:
+        """The suspected ranges of a recording."""
+        row, values = self.rows[recording], self.values(recording)
         rows = slice(*self.found.offsets[row : row + 2])
         columns = self.found.starts[rows], self.found.ends[rows], self.found.confidences[rows]
-        mute = unjudgeable(heard) or self._too_short(heard.seconds)
-        ranges = tuple(
+        ranges = (
             SuspectedRange(int(start), int(end), float(strength), self._probability(values, int(start), int(end)))
             for start, end, strength in zip(*columns, strict=True)
         )
-        numbers = recording_numbers(heard, branch)
+        return tuple(one for one in ranges if one.probability is None or one.probability >= self.kept_from)
+
+    def compared(self, other: _Decided, recording: str, channel: str) -> ChannelCheck:
+        """Verdict on a recording through another channel, against this one."""
+        own, there = self.ranges(recording), other.ranges(recording)
+        end = max(self.values(recording).size, 1) * (self.ratios.hop or 0.02) * SECOND
+        both = sum(max(0, min(a.end_ns, b.end_ns) - max(a.start_ns, b.start_ns)) for a in own for b in there)
+        alone = sum(one.end_ns - one.start_ns for one in (*own, *there)) - 2 * both
+        seconds = sum(one.end - one.start for one in there)
+        return ChannelCheck(channel, len(there), seconds, max(0.0, 1 - alone / end))
+
+    def verdict(self, recording: str, judged: _Judged, check: ChannelCheck | None) -> LocatedRecording:
+        """The verdict on one recording."""
+        sound, raw, row = judged.sound, judged.raw, self.rows[recording]
+        branch = self.finest.values[slice(*self.finest.offsets[row : row + 2])]
+        mute = unjudgeable(raw) or self._too_short(raw.seconds)
+        ranges = self.ranges(recording)
+        domain = None
+        if self.domain is not None and not mute:
+            domain = self.domain.judge(recording_numbers(judged.scored, branch), raw.seconds)
+        answer = None
+        if self.chance is not None and self.prior is not None and not mute and (domain is None or domain.known):
+            answer = self.chance.answer(len(ranges), raw.seconds, self.limit)
         return LocatedRecording(
             recording,
             sound.name,
             sound.channel,
-            heard.seconds,
+            raw.seconds,
             () if mute else ranges,
-            None if mute or self.domain is None else self.domain.judge(numbers, heard.seconds),
-            () if mute else sound_notes(heard, sound.rate),
+            domain,
+            () if mute else sound_notes(raw, sound.rate),
             mute,
-            values,
-            heard,
+            self.values(recording),
+            raw,
+            answer,
+            None if mute else check,
         )
 
     def _too_short(self, seconds: float) -> str:
-        """Why nothing could be suspected, whatever the scores."""
+        """Reason why nothing could be suspected, whatever the scores."""
         if seconds * SECOND >= self.options.shortest:
             return ""
         shortest = f"min_duration={self.options.min_duration:g}"
@@ -230,10 +339,10 @@ def _limit(threshold: Threshold | None, prior: float, name: str | None, model: s
     return math.log(prior / (1 - prior))
 
 
-def _meant(
+def recordings_to_judge(
     recordings: str | Path | Sequence[str | Path] | Mapping[str, Sound], channel: str | None, truncated: str
 ) -> dict[str, Sound]:
-    """All recordings, every channel on its own."""
+    """All recordings that are meant, every channel of a file on its own."""
     if isinstance(recordings, Mapping):
         found = dict(recordings)
     else:
@@ -256,9 +365,9 @@ def _meant(
 
 
 def _scored(
-    scorer: Scorer, sounds: Mapping[str, Sound], keep: Listening, model: str
-) -> tuple[dict[str, ListenedSound], dict[str, Any] | None, dict[str, str]]:
-    """Score what can be read, and say why the rest cannot."""
+    scorer: Scorer, sounds: Mapping[str, Sound], keep: Listening, model: str, channel: Channel
+) -> tuple[dict[str, _Judged], dict[str, Any] | None, dict[str, str]]:
+    """Score what can be read, through the channel of the model, and say why the rest cannot."""
     problems: dict[str, str] = {}
     for name, sound in sounds.items():
         try:
@@ -268,13 +377,18 @@ def _scored(
             problems[name] = str(error)
     left = keep.samples
     while good := {name: sound for name, sound in sounds.items() if name not in problems}:
-        heard = {}
-        for name, sound in good.items():
-            own = sound.samples if sound.samples <= left else 0
-            left -= own
-            heard[name] = ListenedSound.of(sound, Heard(keep=own, picture=keep.picture))
+        heard, scored = {}, {}
         try:
-            return heard, score_sounds(scorer, heard, model)[0], problems
+            for name, sound in good.items():
+                own = sound.samples if sound.samples <= left else 0
+                left -= own
+                listened = ListenedSound.of(sound, Heard(keep=own, picture=keep.picture))
+                scored[name] = listened if channel == OPEN else ListenedThroughChannel.of(sound, channel)
+                heard[name] = _Judged(sound, listened.heard, scored[name].heard)
+                if channel != OPEN:  # the sound as it is, for notes and the page
+                    for _ in listened.blocks():
+                        pass
+            return heard, score_sounds(scorer, scored, model)[0], problems
         except DataError:  # a fault in the middle of one of them
             broken = {name: why for name, sound in good.items() if (why := _fault(sound))}
             if not broken:

@@ -1,10 +1,10 @@
-"""What :func:`spoofspan.locate` found: a verdict for every recording and channel, for people, programs and files."""
+"""Results of :func:`spoofspan.locate`: a verdict for each recording and channel, for people, programs, files."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import Path, PurePath
 from typing import Any
@@ -13,12 +13,14 @@ import numpy as np
 
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.times import SECOND
+from spoofspan.cm.chance import ChanceRanges, RecordingAnswer
 from spoofspan.cm.listening import Heard
 from spoofspan.cm.out_of_domain import DomainVerdict
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.formats.convert import write_references
+from spoofspan.formats.text import rttm, textgrid
 from spoofspan.formats.writing import check_target, write_atomically
 from spoofspan.measures.events.proposals_from_scores import ProposalOptions
 from spoofspan.report.results import finite
@@ -30,6 +32,7 @@ EACH = "{}"  # in the name of a file: the id of each recording
 ONE_EACH = ("audacity", "textgrid")  # formats of one recording a file
 UNSAFE = re.compile(r"[^\w.+=,@ -]")
 
+LIMITS = 3  # of a model of the package: what it can and cannot do
 AFTER_LAST_SCORE = 0.025  # seconds: a frame of 25 ms every 20 ms ends up to so much early
 UNKNOWN_DOMAIN = "does not sound like what the model was trained on, and the verdict may be wrong"
 
@@ -70,6 +73,37 @@ class SuspectedRange:
         return {"start": self.start, "end": self.end, "strength": self.strength, "probability": self.probability}
 
 
+@dataclass(frozen=True)
+class ChannelCheck:
+    """The verdict of the same model on the recording through a narrower and noisier channel.
+
+    Parameters
+    ----------
+    channel : str
+        The band and the noise.
+    ranges : int
+        Number of suspected ranges.
+    seconds : float
+        Their total duration.
+    same : float
+        Share of the time that has the same verdict.
+
+    """
+
+    channel: str
+    ranges: int
+    seconds: float
+    same: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        count = f"{self.ranges:,} suspected range{'s' * (self.ranges != 1)}, {self.seconds:.2f} s"
+        return f"through {self.channel}: {count}; {100 * self.same:.0f} % of the time has the same verdict"
+
+
 @dataclass(frozen=True, eq=False)
 class LocatedRecording:
     """The verdict on one recording, or on one channel of it."""
@@ -84,22 +118,32 @@ class LocatedRecording:
     problem: str = ""  # why it cannot be judged
     values: Any = field(default=None, repr=False)  # its scores
     heard: Heard | None = field(default=None, repr=False)
+    answer: RecordingAnswer | None = None  # None if the sound is unlike the training, or nobody has counted
+    check: ChannelCheck | None = None
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Remarks on the verdict, a sentence each."""
+        found = [] if self.answer is None else [str(self.answer)]
+        if self.answer is None and self.unlike_training and not self.problem:
+            found.append("no number of ranges by chance: the recording sounds unlike the training data")
+        return (*found, *([] if self.check is None else [str(self.check)]))
 
     @property
     def suspected_seconds(self) -> float:
-        """How long the suspected ranges last together."""
+        """Total duration of the suspected ranges."""
         return sum(one.end_ns - one.start_ns for one in self.ranges) / SECOND
 
     @property
     def unlike_training(self) -> str:
-        """How it differs from what the model was trained on; empty if it is of that kind, or if nobody can tell."""
+        """Difference from the training data of the model; empty if it is of that kind, or if nobody can tell."""
         if self.domain is None or self.domain.known:
             return ""
         return f"{UNKNOWN_DOMAIN}: {self.domain.reason}"
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to know before the verdict."""
+        """Notes before the verdict."""
         return (*([f"it {self.unlike_training}"] if self.unlike_training else ()), *self.notes)
 
     @property
@@ -122,26 +166,49 @@ class LocatedRecording:
             "problem": self.problem or None,
             "domain": None if self.domain is None else self.domain.to_dict(),
             "notes": list(self.notes),
+            "answer": None if self.answer is None else self.answer.to_dict(),
+            "channel_check": None if self.check is None else self.check.to_dict(),
             "ranges": [one.to_dict() for one in self.ranges],
         }
 
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """Which model said so."""
+    """Description of the model."""
 
     name: str
     checksum: str  # SHA-256 of its weights
     about: Mapping[str, Any]  # the card; empty without one
+    chosen: str = ""  # why this one of the package's models, if nobody named a model
+    channel: str = ""  # that recordings are sent through before they are scored; empty if none
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
-        return {"name": self.name, "sha256": self.checksum, "card": dict(self.about) or None}
+        return {
+            "name": self.name,
+            "sha256": self.checksum,
+            "chosen": self.chosen or None,
+            "channel": self.channel or None,
+            "card": dict(self.about) or None,
+        }
+
+    @property
+    def lines(self) -> list[str]:
+        """Facts of the model, before any verdict."""
+        found = [f"model {self.name}"]
+        if self.chosen:
+            found += [
+                f"chosen because {self.chosen}",
+                *(f"limit: {one}" for one in self.about.get("limits", ())[:LIMITS]),
+            ]
+        if self.channel:
+            found.append(f"recordings go through the channel of its training before scoring: {self.channel}")
+        return found
 
 
 @dataclass(frozen=True, eq=False)
 class Location:
-    """Where recordings are spoofed, as far as a model can tell.
+    """Suspected ranges of recordings, according to a model.
 
     Parameters
     ----------
@@ -159,6 +226,8 @@ class Location:
         What was decided by, of all recordings that could be judged.
     options : ProposalOptions
         How ranges were made of decisions.
+    chance : ChanceRanges or None
+        False ranges on the development set; None if the options are others than those that they were counted with.
 
     """
 
@@ -169,15 +238,20 @@ class Location:
     branch: str | None
     scores: Scores = field(repr=False)
     options: ProposalOptions = field(default_factory=ProposalOptions)
+    chance: ChanceRanges | None = field(default=None, repr=False)
 
     def __getitem__(self, recording: str) -> LocatedRecording:
         return {one.recording: one for one in self.recordings}[recording]
 
     @property
     def decision(self) -> str:
-        """What is called spoof."""
-        what = "score" if self.branch is None else "log-likelihood ratio"
-        return f"spoof iff {what} < {self.threshold:g}"
+        """The decision in words; more strength means more like spoof."""
+        return f"suspected if the strength is over {-self.threshold + 0.0:g}"
+
+    @property
+    def false_ranges_per_minute(self) -> float | None:
+        """Ranges expected by chance in a minute of bona fide speech like that of the training."""
+        return None if self.chance is None else self.chance.per_minute(self.threshold)
 
     @property
     def judged(self) -> tuple[LocatedRecording, ...]:
@@ -224,6 +298,7 @@ class Location:
             "threshold": self.threshold,
             "prior": self.prior,
             "scores": (self.branch and f"log-likelihood ratios, {self.branch}") or "scores without calibration",
+            "false_ranges_per_minute": self.false_ranges_per_minute,
             "min_duration": self.options.min_duration,
             "merge_gap": self.options.merge_gap,
             "smoothing": self.options.smoothing,
@@ -233,19 +308,26 @@ class Location:
     @property
     def table(self) -> Table:
         """Every suspected range, a row each; recordings without any have a row without times."""
-        head = ("recording", "start s", "end s", "length s", "strength", "probability", "warning")
+        times = ("start s", "end s", "length s", "strength", "probability")
+        whole = ("expected ranges", "chance of as many", "odds factor of any spoof")
         rows: list[tuple[str, ...]] = []
         for one in self.recordings:
+            verdict = "no verdict" if one.problem else "suspected" if one.ranges else "nothing"
             name, warning = printable(one.recording), printable(one.problem or "; ".join(one.warnings))
-            if one.problem:
-                rows.append((name, "no verdict", "", "", "", "", warning))
-            elif not one.ranges:
-                rows.append((name, "nothing", "", "", "", "", warning))
-            rows += [(name, *range_cells(range_), warning) for range_ in one.ranges]
+            known = one.answer
+            numbers = () if known is None else (known.expected, known.chance, known.ratio)
+            of_all = tuple(f"{number:.4f}" for number in numbers) or ("",) * 3
+            cells = [range_cells(range_) for range_ in one.ranges] or [("",) * len(times)]
+            rows += [(name, verdict, *own, *of_all, warning) for own in cells]
+        head = ("recording", "verdict", *times, *whole, "warning")
         return Table(head, tuple(rows))
 
     def __str__(self) -> str:
-        lines = [f"model {printable(self.model.name)}; {self.decision}{self._prior_text()}", ""]
+        lines = [*map(printable, self.model.lines), f"{self.decision}{self._prior_text()}"]
+        if (rate := self.false_ranges_per_minute) is not None and self.chance is not None:
+            like = f"speech like that of its training ({self.chance})"
+            lines.append(f"{rate:.2f} false ranges a minute are expected in {like}")
+        lines.append("")
         strange = sum(bool(one.unlike_training) for one in self.recordings)
         if strange and len(self.recordings) > 1:
             which = f"{strange:,} of {len(self.recordings):,} recordings"
@@ -257,11 +339,13 @@ class Location:
                 names: tuple[str, ...] = ("start s", "end s", "length s", "strength", "probability")
                 count = len(names) - (self.prior is None)  # without calibration there is no probability
                 table = Table(names[:count], tuple(range_cells(range_)[:count] for range_ in one.ranges))
-                lines += [*(f"  {line}" for line in table.render("text").rstrip().splitlines()), ""]
+                lines += [f"  {line}" for line in table.render("text").rstrip().splitlines()]
+            lines += [f"  {printable(text)}" for text in one.remarks]
+            lines += [""] if one.ranges or one.remarks else []
         return "\n".join(lines).rstrip("\n")
 
     def _prior_text(self) -> str:
-        return "" if self.prior is None else f"; probabilities for a prior of {self.prior:g}"
+        return "" if self.prior is None else f"; probabilities for a prior of {self.prior:.3g}"
 
     def _repr_html_(self) -> str:
         notes = [f"{one.recording}: {text}" for one in self.recordings for text in (*one.warnings, one.verdict)]
@@ -289,9 +373,11 @@ def range_cells(one: SuspectedRange) -> tuple[str, ...]:
 # ---------------------------------------------------------------- files
 
 
-def check_location_target(target: str | PathLike[str], *, force: bool) -> None:
-    """Fail fast on output that cannot be written."""
-    _suffix(target)
+def check_location_target(target: str | PathLike[str], recordings: int, *, force: bool) -> None:
+    """Fail fast on output that cannot be written of so many recordings."""
+    suffix = _suffix(target)
+    if EACH not in fspath(target) and LABELS.get(suffix) in ONE_EACH:
+        _check_single(Path(target), recordings)
     path = Path(target).expanduser()
     if EACH not in str(path.parent):
         check_target(path, force or EACH in path.name)  # of {}, only the folder is known
@@ -315,15 +401,33 @@ def _write_labels(location: Location, path: Path, name: str, force: bool) -> Non
     if name == "audacity":  # a track of what is suspected, not of everything else
         ranges = {one.recording: [(r.start, r.end, "spoof") for r in one.ranges] for one in location.judged}
         references = References.from_ranges(ranges)
-    if name in ONE_EACH and len(references) != 1:
-        raise UsageError(
-            f"{path}: a file of this kind holds one recording, and there are {len(references)}; write one each "
-            f"with {EACH} in the name, such as '{EACH}{path.suffix}'"
-        )
+    if name in ONE_EACH:
+        _check_single(path, len(references))
     if name == "audacity" and not references.starts.size:  # an empty track: nothing is suspected
         write_atomically(path, [], force)
-    else:
+    elif name == "audacity":  # which knows neither comments nor a second track
         write_references(references, path, format=name, force=force)
+    else:
+        write = rttm.write if name == "rttm" else textgrid.write
+        write_atomically(path, write(references, _cautions(location)), force)
+
+
+def _cautions(location: Location) -> list[str]:
+    """Notes before the labels of a file: a model suspects them, and when that may be wrong."""
+    found = [f"suspected by the model {location.model.name}, not proven; {location.decision}"]
+    for one in location.recordings:
+        found += [
+            f"{one.recording}: {text}" for text in (one.problem and one.verdict, *one.warnings, *one.remarks) if text
+        ]
+    return [" ".join(printable(one).split()) for one in found]
+
+
+def _check_single(path: Path, recordings: int) -> None:
+    if recordings != 1:
+        raise UsageError(
+            f"{path}: a file of this kind holds one recording, and there are {recordings}; write one each with {EACH} "
+            f"in the name, such as '{EACH}{path.suffix}'"
+        )
 
 
 def _suffix(target: str | PathLike[str]) -> str:

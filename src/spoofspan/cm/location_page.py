@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from spoofspan.base.version import __version__
 from spoofspan.cm.card import card_lines
+from spoofspan.cm.chance import SHORTEST
 from spoofspan.cm.listening import BANDS, STEP, Heard, UInt8
 from spoofspan.cm.located import LocatedRecording, Location, range_cells
 from spoofspan.formats.sound import FULL_SCALE, RATE, wav_bytes
@@ -32,6 +33,8 @@ from spoofspan.report.table import printable
 MOST_DRAWN = 40  # recordings
 COLUMNS = 2400  # of a picture, more than a screen has
 SOUND_BYTES = 12_000_000  # before base64, which adds a third
+BESIDE = "not suspected, from s"
+LONG_ENOUGH = 0.5  # seconds to compare with
 DYNAMIC = 75.0  # dB from the darkest to the lightest of a spectrogram
 
 
@@ -54,20 +57,32 @@ def location_page(location: Location, target: Path) -> str:
     content = {
         "spoofspan": __version__,
         "title": _title(location),
-        "decision": location.decision.replace("iff", "if"),
+        "decision": f"suspected if the strength is over {-location.threshold + 0.0:g}",
         "prior": location.prior,
         "model": printable(location.model.name),
         "checksum": location.model.checksum,
-        "facts": [[printable(name), printable(value)] for name, value in card_lines(location.model.about)],
+        "facts": [[printable(name), printable(value)] for name, value in _facts(location)],
         "limits": [printable(str(text)) for text in location.model.about.get("limits", ())],
         "strange": sum(bool(one.unlike_training) for one in location.judged),
         "drawn": len(drawn),
         "overview": _overview(location) if len(location.recordings) > 1 else None,
         "recordings": [_recording(one, places, notes) for one in location.recordings],
     }
-    data = {"threshold": location.threshold, "bands": BANDS, "recordings": pictures}
+    # strengths, as in the tables: more means spoof
+    data = {"threshold": -location.threshold + 0.0, "bands": BANDS, "recordings": pictures}
     scripts, styles = (*SHARED_SCRIPTS, "strips.js", "locate.js"), (*SHARED_STYLES, "locate.css")
     return render("locate.html", content, data, scripts=scripts, styles=styles, package="spoofspan.cm")
+
+
+def _facts(location: Location) -> list[tuple[str, str]]:
+    """The card of the model, what happens before scoring, and false ranges."""
+    model, rate = location.model, location.false_ranges_per_minute
+    found = [*card_lines(model.about)]
+    found += [("chosen because", model.chosen)] if model.chosen else []
+    found += [("recordings go through", model.channel)] if model.channel else []
+    like = f"speech like that of its training ({location.chance})"
+    counted = f"{rate:.2f} expected a minute in {like}" if rate is not None else ""
+    return found + ([("false ranges", counted)] if counted else [])
 
 
 def _title(location: Location) -> str:
@@ -101,7 +116,7 @@ def _recording(one: LocatedRecording, places: Mapping[str, int], notes: Mapping[
         "verdict": printable(one.verdict),
         "problem": bool(one.problem),
         "cautions": [printable(f"This recording {one.unlike_training}.")] if one.unlike_training else [],
-        "notes": [printable(f"{text[:1].upper()}{text[1:]}.") for text in one.notes],
+        "notes": [printable(f"{text[:1].upper()}{text[1:]}.") for text in (*one.notes, *one.remarks)],
         "ranges": len(one.ranges),
         "shown": places.get(one.recording),
         "sound_note": printable(notes.get(one.recording, "")),
@@ -113,16 +128,41 @@ def _table(one: LocatedRecording) -> dict[str, Any]:
     names = ("start s", "end s", "length s", "strength", "probability")
     known = [place for place in range(len(names)) if place < 4 or one.ranges[0].probability is not None]
     rows = []
-    for range_ in one.ranges:
+    for range_, beside in zip(one.ranges, stretches_beside(one), strict=True):
         values = (range_.start, range_.end, range_.end - range_.start, range_.strength, range_.probability)
         texts = range_cells(range_)
-        rows.append([cell(texts[place], values[place]) for place in known])
-    return page_table(
-        f"{one.recording}-ranges",
-        f"Suspected ranges of {one.recording}",
-        [column(names[place], number=True) for place in known],
-        rows,
+        other = cell("none") if beside is None else cell(f"{beside[0]:.3f}", beside[0])
+        rows.append([*(cell(texts[place], values[place]) for place in known), other])
+    columns = [column(names[place], number=True) for place in known]
+    columns.append(
+        column(BESIDE, "start of the nearest stretch that is not suspected, as long as there is", number=True)
     )
+    return page_table(f"{one.recording}-ranges", f"Suspected ranges of {one.recording}", columns, rows)
+
+
+def stretches_beside(one: LocatedRecording) -> list[tuple[float, float] | None]:
+    """The nearest stretch to each suspected range that is not suspected, as long as the range if there is so much.
+
+    >>> from spoofspan.cm.located import SuspectedRange
+    >>> ranges = SuspectedRange(2_000_000_000, 3_000_000_000, 1, None), SuspectedRange(4 * 10**9, 6 * 10**9, 1, None)
+    >>> stretches_beside(LocatedRecording("a", "a.wav", seconds=7.5, ranges=ranges))
+    [(1.0, 2.0), (6.0, 7.5)]
+    """
+    edges = [0.0, *(edge for range_ in one.ranges for edge in (range_.start, range_.end)), float(one.seconds or 0.0)]
+    gaps = [(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True) if end - start >= SHORTEST]
+    found: list[tuple[float, float] | None] = []
+    for range_ in one.ranges:
+        wanted = min(range_.end - range_.start, max((end - start for start, end in gaps), default=0.0))
+        own = [
+            (max(start, end - wanted), end) if end <= range_.start else (start, min(end, start + wanted))
+            for start, end in gaps
+        ]
+        # nearest of the longest: next to another range there may be only a breath
+        near = [(min(end - start, LONG_ENOUGH), max(range_.start - end, start - range_.end)) for start, end in own]
+        lengths = [end - start for start, end in own]
+        best = min(range(len(own)), key=lambda k: (-near[k][0], near[k][1], -lengths[k]), default=None)
+        found.append(None if best is None else own[best])
+    return found
 
 
 def _picture(one: LocatedRecording, hop: float, sound: str | None) -> dict[str, Any]:
@@ -131,11 +171,12 @@ def _picture(one: LocatedRecording, hop: float, sound: str | None) -> dict[str, 
         "id": printable(one.recording),
         "duration": one.seconds,
         "hop": hop,
-        "values": packed(one.values.astype(np.float32)),
+        "values": packed(-one.values.astype(np.float32)),
         "loudest": heard.loudest,
         "peaks": _text(_coarse_peaks(heard.waveform)),
         "levels": _text(_shades(_coarse(heard.spectrogram))),
         "ranges": [[range_.start, range_.end] for range_ in one.ranges],
+        "beside": stretches_beside(one),
         "sound": sound,
     }
 

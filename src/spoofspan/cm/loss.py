@@ -4,7 +4,8 @@ P2SGrad-based mean squared error (Wang and Yamagishi, 2021): with M windows and 
 ``L = 1 / (2 M) * sum over windows and j of (cos_j - onehot_j)**2``, whose gradient with respect to a cosine is
 ``(cos_j - onehot_j) / M``. The whole loss is the plain sum of the losses of the branches.
 
-Logistic regression has one output z per window: ``log(1 + exp(-z))`` for bona fide, ``log(1 + exp(z))`` for spoof.
+Logistic regression and logistic heads have one output z per window: ``log(1 + exp(-z))`` for bona fide,
+``log(1 + exp(z))`` for spoof.
 """
 
 from __future__ import annotations
@@ -13,26 +14,34 @@ import torch
 from torch import Tensor, nn
 
 from spoofspan.cm.labels import TARGET
+from spoofspan.cm.parts import WindowLosses
 
 
-def window_errors(outputs: Tensor, targets: Tensor) -> Tensor:
-    """Sum the losses of the windows that count; by the number of outputs it is P2SGrad (2) or logistic (1).
+def loss_of_head(outputs: Tensor, targets: Tensor) -> Tensor:
+    """The loss of every window: by the number of outputs it is P2SGrad (2) or logistic (1)."""
+    bona_fide = targets.to(outputs.dtype)
+    if outputs.shape[-1] == 1:
+        return nn.functional.binary_cross_entropy_with_logits(outputs[..., 0], bona_fide, reduction="none")
+    return (outputs - torch.stack((1 - bona_fide, bona_fide), dim=-1)).square().sum(-1) / 2
+
+
+def window_errors(outputs: Tensor, targets: Tensor, losses: WindowLosses | None = None) -> Tensor:
+    """Sum the losses of the windows that count.
 
     >>> cosines = torch.tensor([[0.25, 0.75], [0.0, 1.0]])
     >>> float(window_errors(cosines, torch.tensor([TARGET["bona fide"], TARGET["not counted"]])))
     0.0625
     """
-    counted = targets != TARGET["not counted"]
-    bona_fide = targets.clamp(min=0).to(outputs.dtype)
-    if outputs.shape[-1] == 1:
-        each = nn.functional.binary_cross_entropy_with_logits(outputs[..., 0], bona_fide, reduction="none")
-    else:
-        wanted = torch.stack((1 - bona_fide, bona_fide), dim=-1)
-        each = (outputs - wanted).square().sum(-1) / 2
-    return each.masked_fill(~counted, 0.0).sum()
+    each = (losses or loss_of_head)(outputs, targets.clamp(min=0))
+    return each.masked_fill(targets == TARGET["not counted"], 0.0).sum()
 
 
-def whole_loss(outputs: dict[str, Tensor], targets: dict[str, Tensor], windows: dict[str, int]) -> Tensor:
+def whole_loss(
+    outputs: dict[str, Tensor],
+    targets: dict[str, Tensor],
+    windows: dict[str, int],
+    losses: WindowLosses | None = None,
+) -> Tensor:
     """The sum over the branches of their mean over ``windows``, which may be those of a larger batch."""
-    losses = [window_errors(outputs[name], targets[name]) / max(windows[name], 1) for name in outputs]
-    return torch.stack(losses).sum()
+    means = [window_errors(outputs[name], targets[name], losses) / max(windows[name], 1) for name in outputs]
+    return torch.stack(means).sum()

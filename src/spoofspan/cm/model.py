@@ -10,7 +10,8 @@
 
 ``x_i = Linear(max-pool of x_{i-1})``, over pairs of steps and (``halve_width``) pairs of features. A head has two unit
 class vectors, spoof and bona fide; its outputs are the cosines between them and the embedding, and the score is the
-second one. Only the branches asked for are there, and as much of the chain as they need.
+second one. A logistic head (``network.head``) has the log odds of bona fide instead. Only the branches asked for are
+there, and as much of the chain as they need.
 
 gMLP (Liu et al., 2021): blocks that mix along time by a gate instead of attention.
 
@@ -28,16 +29,18 @@ data or by the measuring.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 
 from spoofspan.base.errors import UsageError
-from spoofspan.cm.config import Config, Network
+from spoofspan.cm.config import Config, Network, is_own
 from spoofspan.cm.frame_times import SCALES, UTTERANCE, pooled_count, scale_of, window_count
 from spoofspan.cm.frontends import LARGE, build_front_end
 from spoofspan.cm.padding import mean_over_time, real_steps, window_means, zero_padding
+from spoofspan.cm.parts import check_shape, made
 
 LARGEST_WEIGHT = 0.01  # of W at the start
 
@@ -92,7 +95,7 @@ class Branch(nn.Module):
 
 @dataclass(frozen=True)
 class Embeddings:
-    """What one branch made of a batch."""
+    """Output of one branch for a batch."""
 
     values: Tensor  # (utterances, windows, features)
     counts: Tensor  # real windows of each utterance
@@ -132,6 +135,21 @@ class CosineHead(nn.Module):
         """(..., width) -> (..., 2), in full precision."""
         x, weight = nn.functional.normalize(x.float(), dim=-1), nn.functional.normalize(self.weight.float(), dim=0)
         return (x @ weight).clamp(-1, 1)
+
+
+class LogisticHead(nn.Linear):
+    """The log odds of bona fide: (..., width) -> (..., 1), in full precision."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply the line outside of autocast."""
+        with torch.autocast(x.device.type, enabled=False):
+            return super().forward(x.float())
+
+
+HEADS: dict[str, type[CosineHead] | type[LogisticHead]] = {"cosine": CosineHead, "logistic": LogisticHead}
 
 
 class PostNet(nn.Module):
@@ -187,15 +205,15 @@ def _check_width(width: int, branch: str, own: int, *, halved: bool) -> None:
 class Heads(nn.Module):
     """One head per branch."""
 
-    def __init__(self, embedded: dict[str, int], *, share: bool) -> None:
+    def __init__(self, embedded: dict[str, int], *, kind: str = "cosine", share: bool) -> None:
         super().__init__()
         self.shared = "640ms" if share and "640ms" in embedded else None
         self.of = nn.ModuleDict(
-            {name: CosineHead(width) for name, width in embedded.items() if name != UTTERANCE or self.shared is None}
+            {name: HEADS[kind](width) for name, width in embedded.items() if name != UTTERANCE or self.shared is None}
         )
 
     def forward(self, name: str, embeddings: Tensor) -> Tensor:
-        """The cosines of one branch."""
+        """The cosines, or the log odds, of one branch."""
         return self.of[self.shared if name == UTTERANCE and self.shared else name](embeddings)
 
 
@@ -206,7 +224,7 @@ class Countermeasure(nn.Module):
         super().__init__()
         self.front_end = front_end
         self.post_net = PostNet(front_end.width, network)
-        self.heads = Heads(self.post_net.embedded, share=network.share_utterance_head)
+        self.heads = Heads(self.post_net.embedded, kind=network.head, share=network.share_utterance_head)
 
     def embed(self, waves: Tensor, samples: Tensor) -> dict[str, Embeddings]:
         """The embeddings of a padded batch: (utterances, time) at 16 kHz, and how much of each is real."""
@@ -214,11 +232,38 @@ class Countermeasure(nn.Module):
         return self.post_net(features, counts)
 
     def outputs(self, name: str, embeddings: Tensor) -> Tensor:
-        """What the loss of a branch is made of."""
+        """Inputs of the loss of a branch."""
         return self.heads(name, embeddings)
 
     def forward(self, waves: Tensor, samples: Tensor) -> dict[str, Tensor]:
-        """The outputs of every branch: (utterances, windows, 2)."""
+        """The outputs of every branch: (utterances, windows, 2), or 1 with logistic heads."""
+        return {name: self.outputs(name, one.values) for name, one in self.embed(waves, samples).items()}
+
+
+class Committee(nn.Module):
+    """Several networks that were trained one by one, and share the features of the sound; outputs are their mean."""
+
+    def __init__(self, members: Sequence[Countermeasure]) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(members)
+
+    def embed(self, waves: Tensor, samples: Tensor) -> dict[str, Embeddings]:
+        """The embeddings of all members, side by side."""
+        x, counts = self.members[0].front_end.numbers(waves, samples)
+        found = [member.post_net(member.front_end.after(x, counts), counts) for member in self.members]
+        return {
+            name: Embeddings(torch.cat([own[name].values for own in found], dim=-1), one.counts)
+            for name, one in found[0].items()
+        }
+
+    def outputs(self, name: str, embeddings: Tensor) -> Tensor:
+        """The mean output of a branch."""
+        own = embeddings.chunk(len(self.members), dim=-1)
+        found = [member.outputs(name, one) for member, one in zip(self.members, own, strict=True)]
+        return torch.stack(found).mean(0)
+
+    def forward(self, waves: Tensor, samples: Tensor) -> dict[str, Tensor]:
+        """The outputs of every branch."""
         return {name: self.outputs(name, one.values) for name, one in self.embed(waves, samples).items()}
 
 
@@ -256,6 +301,43 @@ def _means(features: Tensor, counts: Tensor, name: str) -> Embeddings:
     return Embeddings(window_means(features, counts, 2 ** scale_of(name)), window_count(counts, scale_of(name)))
 
 
+class OwnNetwork(nn.Module):
+    """A network of one's own in the place of chain, branches and heads; its outputs are its embeddings."""
+
+    def __init__(self, front_end: nn.Module, network: Network) -> None:
+        super().__init__()
+        self.name = f"network: {network.kind}"
+        self.front_end, self.names = front_end, network.branches
+        self.post_net = made("network", network.kind, network.options, front_end.width, network.branches)
+        if not isinstance(self.post_net, nn.Module):
+            raise UsageError(f"{self.name} must be a torch.nn.Module, or its weights are neither learned nor saved")
+        self.heads = nn.Identity()
+
+    def embed(self, waves: Tensor, samples: Tensor) -> dict[str, Embeddings]:
+        """The outputs of every branch."""
+        features, counts = self.front_end(waves, samples)
+        found = self.post_net(features, counts)
+        if not isinstance(found, Mapping) or set(found) != set(self.names):
+            given = sorted(map(str, found)) if isinstance(found, Mapping) else type(found).__name__
+            raise UsageError(f"{self.name} returned {given}, not a dict with a tensor for each of {list(self.names)}")
+        embedded = {}
+        for name in self.names:
+            windows = torch.ones_like(counts) if name == UTTERANCE else window_count(counts, scale_of(name))
+            outputs = 2 if isinstance(found[name], Tensor) and found[name].shape[-1:] == (2,) else 1
+            wanted = (len(waves), int(windows.max()), outputs)
+            check_shape(found[name], wanted, f"{self.name}, branch {name},", "recordings, windows, outputs (1 or 2)")
+            embedded[name] = Embeddings(found[name].float(), windows)
+        return embedded
+
+    def outputs(self, name: str, embeddings: Tensor) -> Tensor:
+        """The same."""
+        return embeddings
+
+    def forward(self, waves: Tensor, samples: Tensor) -> dict[str, Tensor]:
+        """The outputs of every branch."""
+        return {name: one.values for name, one in self.embed(waves, samples).items()}
+
+
 def scores(outputs: Tensor) -> Tensor:
     """The score of every window, high for bona fide: the last column of the outputs of a branch."""
     return outputs[..., -1].float()
@@ -266,7 +348,7 @@ def scores(outputs: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Parameters:
-    """How many numbers a model learns, by part."""
+    """Counts of learned numbers, by part."""
 
     front_end: int
     post_net: int
@@ -280,10 +362,23 @@ class Parameters:
 
 def build(config: Config, architecture: str | None = None) -> nn.Module:
     """Build the model of a configuration; ``architecture`` as in :func:`spoofspan.cm.frontends.build_front_end`."""
+    if config.network.members > 1:
+        return Committee([build(one, architecture) for one in members_of(config)])
     front_end = build_front_end(config.front_end, architecture)
+    if is_own(config.network.kind):
+        return OwnNetwork(front_end, config.network)
     if config.network.kind == "logistic":
         return LogisticRegression(front_end, config.network)
     return Countermeasure(front_end, config.network)
+
+
+def members_of(config: Config) -> list[Config]:
+    """Configurations of the networks whose scores are averaged; each has a seed of its own."""
+    alone, recipe = replace(config.network, members=1), config.training
+    return [
+        replace(config, network=alone, training=replace(recipe, seed=recipe.seed + number))
+        for number in range(config.network.members)
+    ]
 
 
 def count_parameters(config: Config, architecture: str | None = None) -> Parameters:
@@ -294,6 +389,7 @@ def count_parameters(config: Config, architecture: str | None = None) -> Paramet
 
 
 def parameters_of(model: nn.Module) -> Parameters:
-    """How many numbers a model learns."""
-    parts = (model.front_end, model.post_net, model.heads)
-    return Parameters(*(sum(p.numel() for p in part.parameters()) for part in parts))
+    """Count of learned numbers."""
+    alone = list(model.members) if isinstance(model, Committee) else [model]
+    parts = zip(*((one.front_end, one.post_net, one.heads) for one in alone), strict=True)
+    return Parameters(*(sum(p.numel() for part in own for p in part.parameters()) for own in parts))

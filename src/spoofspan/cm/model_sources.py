@@ -1,4 +1,4 @@
-"""Where a model comes from: a folder, an archive of one, or a name on the Hugging Face hub.
+"""Sources of a model: a folder, an archive of one, the package itself, or a name on the Hugging Face hub.
 
 Whatever the source, only the files that a checkpoint consists of are taken, under their own names; none of them can run
 (:mod:`spoofspan.cm.checkpoints`). An archive is unpacked into a temporary folder; its paths and links decide nothing,
@@ -20,6 +20,7 @@ from typing import IO
 
 from spoofspan.base.errors import DataError, SpoofspanError, UsageError
 from spoofspan.base.extras import require
+from spoofspan.cm.shipped_models import PREFIX, shipped_model
 from spoofspan.formats.archives import (
     TAR_PIECE,
     NoArchiveError,
@@ -45,7 +46,8 @@ COMMIT = re.compile(r"[0-9a-f]{40}")
 WHAT_A_MODEL_IS = (
     f"a model is a folder with {CONFIG} and {MODEL}, or a zip or tar of it. Three ways to get one: train it "
     "(spoofspan cm train), convert the published weights (spoofspan cm convert trained_network.pt FOLDER), or name one "
-    "of the Hugging Face hub (OWNER/NAME@COMMIT)"
+    "of the Hugging Face hub (OWNER/NAME@COMMIT). The package has small ones: builtin:full-band, builtin:150-6850, "
+    "builtin:telephone"
 )
 
 
@@ -63,7 +65,8 @@ def model_at(model: str | Path | None, checksum: str | None = None) -> Iterator[
     """Find a model, for as long as the context lasts; with ``checksum``, its weights must have it."""
     if model is None or not str(model):
         raise UsageError(f"there is no model: give one with model= (--model); {WHAT_A_MODEL_IS}")
-    path = Path(model).expanduser()
+    is_shipped = str(model).startswith(PREFIX)
+    path = shipped_model(str(model).removeprefix(PREFIX)) if is_shipped else Path(model).expanduser()
     with tempfile.TemporaryDirectory(prefix="spoofspan-model-") as scratch:
         if path.is_dir():
             folder = path

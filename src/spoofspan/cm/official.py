@@ -23,32 +23,33 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import torch
 from torch import Tensor, nn
 
-from spoofspan.base.errors import DataError, Problems, UsageError
+from spoofspan.base.errors import DataError, UsageError
 from spoofspan.cm import checkpoints
 from spoofspan.cm.config import PAPER, Config
+from spoofspan.cm.fairseq import (
+    IN_ENCODER,
+    architecture,
+    count,
+    fitted,
+    read_pickled,
+    renamed_by,
+    shape_of,
+    with_weight_norm,
+)
 from spoofspan.cm.frame_times import UTTERANCE
 from spoofspan.cm.model import Parameters, build, parameters_of
-from spoofspan.cm.model_sources import CONFIG, SMALL
-from spoofspan.formats.archives import is_zip, opened_zip
+from spoofspan.cm.model_sources import CONFIG
 
 NAME = "official"
-MOST_TENSORS = 100_000
+ENCODER = "extracter.model."
 NOT_THESE = "these are not the weights of the published multi-resolution model"
 GET = "give the .pt file that the published code saved"
-# what torch found in a pickle, without what it advises
-REFUSED = re.compile(
-    r"(Unsupported (?:global|operand|class|opcode)[^.\n]{0,120}|PytorchStreamReader failed[^.\n]{0,80})"
-)
-WIDTH_OF_A_HEAD = 64  # of attention, in every published wav2vec 2.0
 UNUSED = re.compile(
     r"(input|output)_(mean|std)|extracter\.model\.(mask_emb|quantizer\..*|project_q\..*|final_proj\..*|label_embs_.*)"
     r"|m_resampler\..*|m_debugger.*"
@@ -60,19 +61,6 @@ IN_BRANCH = (
     (r"layers\.(\d+)\.norm\.", r"blocks.\1.norm."),
     (r"fc\.", "project."),
 )
-IN_ENCODER = (
-    (r"feature_extractor\.conv_layers\.(\d+)\.0\.", r"feature_extractor.conv_layers.\1.conv."),
-    (r"feature_extractor\.conv_layers\.(\d+)\.2(\.1)?\.", r"feature_extractor.conv_layers.\1.layer_norm."),
-    (r"post_extract_proj\.", "feature_projection.projection."),
-    (r"layer_norm\.", "feature_projection.layer_norm."),
-    (r"encoder\.pos_conv\.0\.", "encoder.pos_conv_embed.conv."),
-    (r"encoder\.layers\.(\d+)\.self_attn_layer_norm\.", r"encoder.layers.\1.layer_norm."),
-    (r"encoder\.layers\.(\d+)\.self_attn\.", r"encoder.layers.\1.attention."),
-    (r"encoder\.layers\.(\d+)\.fc1\.", r"encoder.layers.\1.feed_forward.intermediate_dense."),
-    (r"encoder\.layers\.(\d+)\.fc2\.", r"encoder.layers.\1.feed_forward.output_dense."),
-    (r"encoder\.layers\.(\d+)\.final_layer_norm\.", r"encoder.layers.\1.final_layer_norm."),
-    (r"encoder\.layer_norm\.", "encoder.layer_norm."),
-)
 # patterns with what they become; the first that fits
 NAMES: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     (r"m_transform\.0\.blocks\.(\d+)\.1\.(.*)", lambda m: f"post_net.chain.{int(m[1]) - 1}.linear.{m[2]}"),
@@ -81,11 +69,10 @@ NAMES: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
         lambda m: f"post_net.branches.{20 * 2 ** int(m[1])}ms.{_renamed(m[2], IN_BRANCH)}",
     ),
     (r"m_transform\.0\.post_nets_utt\.(.*)", lambda m: f"post_net.branches.{UTTERANCE}.{_renamed(m[1], IN_BRANCH)}"),
+    ("weight_hidd", lambda m: "front_end.mix"),
     (r"m_angle_scales\.(\d+)\.weight", lambda m: f"heads.of.{10 * int(m[1])}ms.weight"),
     (r"extracter\.model\.(.*)", lambda m: f"front_end.encoder.{_renamed(m[1], IN_ENCODER)}"),
 )
-# torch names the two parts of a normalised weight in one of two ways
-WEIGHT_NORM = {"weight_g": "parametrizations.weight.original0", "weight_v": "parametrizations.weight.original1"}
 
 
 def convert(source: str | Path, out: str | Path) -> Parameters:
@@ -107,18 +94,7 @@ def convert(source: str | Path, out: str | Path) -> Parameters:
 
 def read_official(path: Path) -> dict[str, Tensor]:
     """Read tensors by name, without running what a pickle may contain."""
-    if not path.is_file():
-        raise UsageError(f"there is no file {str(path)!r}")
-    _check_packing(path)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch's, on formats that it will drop
-            content = torch.load(path, map_location="cpu", weights_only=True)
-    except MemoryError:
-        raise DataError(f"{path}: what the file says is in there does not fit into memory; {GET}") from None
-    except Exception as error:  # junk makes torch fail in any way, and advise to load it unsafely
-        why = f" ({reason[1]})" if (reason := REFUSED.search(str(error))) else ""
-        raise DataError(f"{path}: no file of weights: it cannot be read as plain tensors by name{why}; {GET}") from None
+    content = read_pickled(path, GET)
     if isinstance(content, dict) and isinstance(content.get("state_dict"), dict):
         content = content["state_dict"]
     if not isinstance(content, dict) or not all(isinstance(one, Tensor) for one in content.values()):
@@ -127,98 +103,36 @@ def read_official(path: Path) -> dict[str, Tensor]:
     return {str(name).removeprefix("module."): tensor for name, tensor in content.items()}
 
 
-def _check_packing(path: Path) -> None:
-    """Refuse an archive that unpacks to more than it has; torch writes its tensors without compression."""
-    with path.open("rb") as stream:
-        if not is_zip(stream):
-            return  # torch's older files
-        with opened_zip(stream, str(path), MOST_TENSORS) as archive:
-            if sum(one.file_size for one in archive.infolist()) > 2 * path.stat().st_size + SMALL:
-                raise DataError(f"{path}: its tensors are packed, and unpack to far more than the file has; {GET}")
-
-
 def sizes(tensors: Mapping[str, Tensor]) -> tuple[Config, str]:
     """The configuration, and the architecture of wav2vec 2.0, that these tensors fit."""
-
-    def shape(name: str, dimensions: int = 2) -> torch.Size:
-        if name not in tensors:
-            raise DataError(f"{name} is missing: {NOT_THESE}")
-        found = tensors[name].shape
-        if len(found) != dimensions or not all(found):
-            raise DataError(f"{name} has shape {tuple(found)}, not one of {dimensions} dimensions: {NOT_THESE}")
-        return found
-
-    encoder = "extracter.model."
-    width, convolved = shape(f"{encoder}post_extract_proj.weight")
-    layers = _count(tensors, rf"{re.escape(encoder)}encoder\.layers\.(\d+)\..*")
-    convolutions = _count(tensors, rf"{re.escape(encoder)}feature_extractor\.conv_layers\.(\d+)\..*")
-    kernels = shape(f"{encoder}encoder.pos_conv.0.weight_v", 3)
-    architecture: dict[str, Any] = {
-        "hidden_size": width,
-        "num_hidden_layers": layers,
-        "num_attention_heads": max(width // WIDTH_OF_A_HEAD, 1),
-        "intermediate_size": shape(f"{encoder}encoder.layers.0.fc1.weight")[0],
-        "conv_dim": [convolved] * convolutions,
-        "conv_bias": f"{encoder}feature_extractor.conv_layers.0.0.bias" in tensors,
-        "feat_extract_norm": "layer",
-        "do_stable_layer_norm": True,
-        "num_conv_pos_embeddings": kernels[2],
-        "num_conv_pos_embedding_groups": width // kernels[1],
-    }
+    encoder = architecture(tensors, NOT_THESE, prefix=ENCODER)
     net = "m_transform.0.post_nets_seg.disc_0."
     network = replace(
         PAPER.network,
-        blocks=_count(tensors, rf"{re.escape(net)}layers\.(\d+)\..*"),
-        frames=shape(f"{net}layers.0.sgu.weight")[0],
+        blocks=count(tensors, rf"{re.escape(net)}layers\.(\d+)\..*"),
+        frames=shape_of(tensors, f"{net}layers.0.sgu.weight", 2, NOT_THESE)[0],
         legacy_pool_padding=True,
     )
     front_end = replace(PAPER.front_end, checkpoint="")
-    return replace(PAPER, name=NAME, front_end=front_end, network=network), json.dumps(architecture)
+    return replace(PAPER, name=NAME, front_end=front_end, network=network), json.dumps(encoder)
 
 
 def place(tensors: Mapping[str, Tensor], model: nn.Module) -> None:
     """Give every tensor its place in the model; all must fit."""
     wanted = model.state_dict()
-    found: dict[str, Tensor] = {}
-    problems = Problems()
-    for name, tensor in tensors.items():
-        if UNUSED.fullmatch(name):
-            continue
-        if name == "weight_hidd":
-            found["front_end.mix"] = tensor[: wanted["front_end.mix"].numel()]
-            continue
-        places = [one for one in _places(name) if one in wanted]
-        if not places:
-            problems.add(f"{name} has no place in the model")
-        elif wanted[places[0]].shape != tensor.shape:
-            problems.add(f"{name} has shape {tuple(tensor.shape)}, not {tuple(wanted[places[0]].shape)}")
-        else:
-            found[places[0]] = tensor
-    missing = [name for name in wanted if name not in found]
-    problems.extend((f"nothing fills {name}" for name in missing), len(missing))
-    problems.raise_if_any(NOT_THESE)
-    model.load_state_dict(found)
+    plain = dict(tensors)
+    if "weight_hidd" in plain:
+        plain["weight_hidd"] = plain["weight_hidd"][: wanted["front_end.mix"].numel()]
+    model.load_state_dict(fitted(plain, wanted, _places, UNUSED, NOT_THESE))
 
 
 def _places(name: str) -> list[str]:
-    """What a published name may be called here."""
+    """Possible names of a published tensor."""
     for pattern, rename in NAMES:
         if match := re.fullmatch(pattern, name):
-            renamed = rename(match)
-            front, _, last = renamed.rpartition(".")
-            return [renamed, *([f"{front}.{WEIGHT_NORM[last]}"] if last in WEIGHT_NORM else [])]
+            return with_weight_norm(rename(match))
     return []
 
 
 def _renamed(name: str, rules: tuple[tuple[str, str], ...]) -> str:
-    for pattern, new in rules:
-        renamed, count = re.subn(f"^{pattern}", new, name)
-        if count:
-            return renamed
-    return name
-
-
-def _count(tensors: Mapping[str, Tensor], pattern: str) -> int:
-    """How many numbers, from 0 on, a name has."""
-    matches = filter(None, (re.fullmatch(pattern, name) for name in tensors))
-    return len({int(match[1]) for match in matches})
+    return (renamed_by(name, rules) or [name])[0]

@@ -1,4 +1,4 @@
-"""Whether a recording is of the kind that a model was trained on.
+"""True if a recording is of the kind that a model was trained on.
 
 A model says something of every sound, and is confidently wrong of sound that it has never heard. So the training also
 notes what its recordings sound like. Of each recording::
@@ -62,7 +62,7 @@ LEAST_SPREAD = 1e-3  # of the mean variance, so that a number which never change
 
 @dataclass(frozen=True)
 class DomainVerdict:
-    """How far a recording is from the training's, and whether that is too far.
+    """Distance of a recording from the training's, and whether that is too far.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class DomainVerdict:
 
     @property
     def known(self) -> bool:
-        """Whether the recording is of the training's domain, as far as can be told."""
+        """True if the recording is of the training's domain, as far as can be told."""
         return self.distance <= self.limit
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class DomainVerdict:
 
 @dataclass(frozen=True, eq=False)
 class DescribedRecordings:
-    """What is compared of some recordings, and who speaks in them."""
+    """Numbers that are compared of some recordings, and their speakers."""
 
     numbers: Float64  # (lengths, recordings, numbers): whole, then PARTS; NaN where a recording is no longer
     seconds: Float64
@@ -117,7 +117,7 @@ class DescribedRecordings:
 
 @dataclass(frozen=True, eq=False)
 class TrainingDomain:
-    """What the recordings of a training sound like, and what its model says of them."""
+    """Sound of the recordings of a training, and what its model says of them."""
 
     mean: Float64
     precision: Float64  # the inverse of the covariance
@@ -158,11 +158,11 @@ class TrainingDomain:
         return found
 
     def distance(self, numbers: Float64) -> float:
-        """How far a recording is from the mean."""
+        """Distance of a recording from the mean."""
         return float(self._distances(numbers))
 
     def limit(self, seconds: float) -> float:
-        """What at most one in twenty recordings that long exceed."""
+        """Limit that at most one in twenty recordings of this length exceed."""
         if not self.limits:
             return math.inf
         lengths, limits = np.array(self.limits).T
@@ -219,7 +219,7 @@ class TrainingDomain:
 
 
 def _limits(distances: Float64, seconds: Float64) -> tuple[tuple[float, float], ...]:
-    """What at most one in twenty exceed, by length: of parts, and of whole recordings at their median."""
+    """Limits that at most one in twenty exceed, by length: of parts, and of whole recordings at their median."""
     typical = float(np.median(seconds))
     found = []
     for length, own in zip((*PARTS, typical), (*distances[1:], distances[0]), strict=True):
@@ -231,7 +231,7 @@ def _limits(distances: Float64, seconds: Float64) -> tuple[tuple[float, float], 
 
 
 def recording_numbers(heard: Heard, scores: Float32) -> Float64:
-    """What is compared of a recording: levels of its bands, how fast they change, and its scores."""
+    """Numbers that are compared of a recording: levels of its bands, how fast they change, and its scores."""
     levels = mean_in_bands(band_percentiles(heard.counts, SHARES).T, LEVEL_EDGES).T
     levels -= levels[:, -1].mean()  # its loudness does not matter: the network does not see it either
     own = np.percentile(scores.astype(np.float64), [100 * share for share in SHARES])
@@ -239,7 +239,7 @@ def recording_numbers(heard: Heard, scores: Float32) -> Float64:
 
 
 def _difference(place: int, by: float) -> str:
-    """How a recording differs from the training, in one of its numbers."""
+    """Difference of a recording from the training, in one of its numbers."""
     if place >= LEVELS + MODULATIONS:
         return f"its scores are {'higher' if by > 0 else 'lower'} than those of the training's recordings"
     if place >= LEVELS:

@@ -9,14 +9,21 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from spoofspan.cm.frame_times import HOP, WINDOW
+
 
 def real_steps(counts: Tensor, longest: int) -> Tensor:
-    """Which steps are real: (utterances, time), true before the end of each.
+    """Steps that are real: (utterances, time), true before the end of each.
 
     >>> real_steps(torch.tensor([1, 3]), 3).int().tolist()
     [[1, 0, 0], [1, 1, 1]]
     """
     return torch.arange(longest, device=counts.device) < counts[:, None]
+
+
+def frames_in(samples: Tensor) -> Tensor:
+    """Number of frames that each recording has."""
+    return ((samples - WINDOW) // HOP + 1).clamp(min=1)
 
 
 def zero_padding(x: Tensor, counts: Tensor) -> Tensor:

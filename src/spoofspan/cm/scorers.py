@@ -1,4 +1,4 @@
-"""What scores windows: a detector of joints, which needs no torch, and a trained model."""
+"""Scorers of windows: a detector of joints, which needs no torch, and a trained model."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class JointDetector:
 
 
 def jumps(wave: Float32) -> Float32:
-    """How much each frame of 20 ms jumps, in dB.
+    """Jump of each frame of 20 ms, in dB.
 
     >>> quiet, loud = np.full(8000, 0.001, np.float32), np.full(8000, 0.1, np.float32)
     >>> int(jumps(np.concatenate((quiet, loud))).argmax())
@@ -160,12 +160,12 @@ class NetworkScorer:
 Scorer = JointDetector | NetworkScorer
 
 
-def load_scorer(checkpoint: str | Path, device: str | None = None) -> Scorer:
-    """What scores: a folder that holds a checkpoint, or the detector of joints, which needs none."""
+def load_scorer(checkpoint: str | Path, device: str | None = None, *, allow_code: bool = False) -> Scorer:
+    """Scorer: a folder that holds a checkpoint, or the detector of joints, which needs none."""
     if str(checkpoint) == JOINT_DETECTOR:
         return JointDetector()
     from spoofspan.cm import checkpoints
     from spoofspan.cm.distributed import choose_device
 
-    found = checkpoints.load(Path(checkpoint))
+    found = checkpoints.load(Path(checkpoint), allow_code=allow_code)
     return NetworkScorer(found.model, found.config, choose_device(device))

@@ -68,7 +68,7 @@ BEGINNINGS = (b"RIFF", b"RF64", b"fLaC", b"OggS", b"ID3", b"FORM", b".snd", b"\x
 
 @dataclass(frozen=True)
 class ScoredSound:
-    """What was written."""
+    """Files that were written."""
 
     files: dict[str, Path]  # by branch
     recordings: int
@@ -77,7 +77,7 @@ class ScoredSound:
 
     @property
     def speed(self) -> float:
-        """How many times faster than real time."""
+        """Speed relative to real time."""
         return self.seconds / self.took if self.took else float("inf")
 
 
@@ -91,6 +91,7 @@ def score(
     device: str | None = None,
     official: str | None = None,
     force: bool = False,
+    allow_code: bool = False,
 ) -> ScoredSound:
     """Score recordings with a checkpoint into files in a folder: one for each resolution, and one for whole utterances.
 
@@ -114,6 +115,8 @@ def score(
         The name of a set: scores are also written as the pickles of the published code, ``{set}_score_ali_2.pkl``, ....
     force : bool
         Replace files that are there.
+    allow_code : bool
+        Permit the model to import and run the code that its configuration names (``module:Class``).
 
     Returns
     -------
@@ -132,7 +135,7 @@ def score(
     if str(checkpoint) == JOINT_DETECTOR:
         scorer = load_scorer(checkpoint)
     else:
-        scorer, card, _ = load_model(checkpoint, device)
+        scorer, card, _ = load_model(checkpoint, device, allow_code=allow_code)
     folder = Path(out).expanduser()
     files = _targets(folder, scorer.branches, official, () if card is None else card.calibrations)
     with own_folder(folder):  # the files of two runs would not fit each other
@@ -147,13 +150,13 @@ def score(
 
 
 def load_model(
-    model: str | Path | None, device: str | None = None, checksum: str | None = None
+    model: str | Path | None, device: str | None = None, checksum: str | None = None, *, allow_code: bool = False
 ) -> tuple[Scorer, Card | None, ModelSource]:
-    """What scores, the card of the model if it has one that fits, and where it came from."""
+    """Scorer, the card of the model if it has one that fits, and where it came from."""
     require("torch", "safetensors")
     with model_at(model, checksum) as source:
         card = read_card(source.folder, source.checksum)
-        scorer = load_scorer(source.folder, device)
+        scorer = load_scorer(source.folder, device, allow_code=allow_code)
         if card is not None:
             card.check_branches(scorer.branches, source.name)
         return scorer, card, source
@@ -265,7 +268,7 @@ def find_recordings(
 
 
 def _remedy(one: Sound, other: Sound) -> str:
-    """What to do about two recordings of one name."""
+    """Remedy about two recordings of one name."""
     same = isinstance(one.where, Path) and isinstance(other.where, Path) and one.where.samefile(other.where)
     return "name it once" if same else "rename one, or give ids in a list (each line: an id and a path)"
 
@@ -294,7 +297,7 @@ def _meant(word: str | Path, channel: str | None) -> dict[str, Sound]:
 
 
 def _piped(content: bytes, source: str, channel: str | None) -> dict[str, Sound]:
-    """What came through a pipe: the sound of one recording, or a list."""
+    """Content of a pipe: the sound of one recording, or a list."""
     if content.startswith(BEGINNINGS):
         return {Path(source).name: Sound(content, source, channel)}
     return _listed(content, source, Path(), channel)

@@ -1,4 +1,4 @@
-"""What is wrong with the sound of a recording, a sentence each: what a listener would say before any verdict."""
+"""Problems with the sound of a recording, a sentence each: what a listener would say before any verdict."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FULL_BAND = 0.85  # share of the bands; files of 16 kHz are filtered a little be
 
 
 def unjudgeable(heard: Heard) -> str:
-    """Why there is nothing to judge; empty if there is."""
+    """Reason why there is nothing to judge; empty if there is."""
     if heard.samples and heard.silent == heard.samples:
         steps = round(SILENT * FULL_SCALE)
         return f"there is only silence (no sample is further than {steps} steps of 16 bits from zero)"
@@ -27,7 +27,7 @@ def unjudgeable(heard: Heard) -> str:
 
 
 def sound_notes(heard: Heard, rate: int) -> tuple[str, ...]:
-    """What is worth knowing of the sound; ``rate`` is that of the file."""
+    """Notes on the sound; ``rate`` is that of the file."""
     notes = []
     if heard.seconds < SHORTEST:
         notes.append(f"it lasts {heard.seconds:.2f} s, which is little to judge by")

@@ -15,7 +15,7 @@ import json
 import math
 import sys
 import time
-import warnings
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -23,30 +23,30 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.utils.data import DataLoader
 
 from spoofspan.base import progress
-from spoofspan.base.errors import DataError, SpoofspanWarning, UsageError
+from spoofspan.base.errors import DataError, SpoofspanWarning, UsageError, warn_user
 from spoofspan.base.extras import require
 from spoofspan.base.locks import own_folder
-from spoofspan.base.pool import end_with_parent
 from spoofspan.cm import checkpoints
 from spoofspan.cm.augmentation import through_channels
 from spoofspan.cm.batches import Batch, Pieces, TrainingData
 from spoofspan.cm.config import Config, Training
-from spoofspan.cm.distributed import Team, joined, launch, leads
+from spoofspan.cm.distributed import Team, computing_in, joined, launch, leads
 from spoofspan.cm.distributed import threads as using_threads
+from spoofspan.cm.features import FrameFeatures, remembered_features
 from spoofspan.cm.finishing import NOT_STATED, finish
-from spoofspan.cm.history import History
+from spoofspan.cm.history import Callback, History
 from spoofspan.cm.loss import whole_loss
-from spoofspan.cm.model import build
+from spoofspan.cm.model import build, members_of
 from spoofspan.cm.model_sources import CONFIG, MODEL
+from spoofspan.cm.parts import own_augmentation, own_loss
 from spoofspan.cm.validation import validate
+from spoofspan.formats.writing import write_atomically
 
 LOOKED_AT = 256  # pieces that a front-end sees before it learns
 RISING = 0.2  # share of the epochs in which the rate of one-cycle rises
 FIRST_RATE = 0.04  # share of the rate that it begins with
-PRECISIONS = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Trained:
 
 @dataclass
 class Position:
-    """How far a training is."""
+    """Progress of a training."""
 
     epoch: int = 0
     step: int = 0  # of this epoch
@@ -85,8 +85,9 @@ def train(
     threads: int = 1,
     say: bool = False,
     licence: str = NOT_STATED,
+    callbacks: Sequence[str | Callback] = (),
 ) -> Trained:
-    """Train a model into a folder, which is a checkpoint of the best epoch from the first epoch on.
+    """Train a model into a folder: of the best epoch so far, or with ``keep = "last"`` of the last one, when it ends.
 
     Parameters
     ----------
@@ -109,6 +110,9 @@ def train(
         Print a line to stderr after each epoch.
     licence : str
         Under which licence the model may be used; its card says so.
+    callbacks : sequence of str or Callback
+        Where the metrics of every epoch also go: ``"csv"``, ``"tensorboard"`` (in any case where it is installed),
+        ``"wandb"``, ``"module:Class"``, or objects with the methods of :class:`spoofspan.cm.history.Callback`.
 
     Returns
     -------
@@ -136,16 +140,39 @@ def train(
     with own_folder(folder) if leads() else nullcontext():
         _check_folder(folder, config, resume)
         if data.shared and leads():
-            warnings.warn(f"{data.shared}; give other recordings as dev= (--dev)", SpoofspanWarning, stacklevel=2)
-        if processes > 1:
-            launch(_train, (config, data, folder, device, threads, say), processes)
-        else:
-            _train(config, data, folder, device, threads, say)
-        if leads():
-            with using_threads(threads):
-                finish(folder, config, data, device, licence)
-    _, about = checkpoints.read_tensors(folder / checkpoints.STATE)
+            warn_user(f"{data.shared}; give other recordings as dev= (--dev)", SpoofspanWarning)
+        parts = _parts_of(config, folder)
+        same_sound = not config.training.channels and config.augmentation.kind == "none"
+        with remembered_features() if same_sound else nullcontext():
+            for own, alone in parts.items():
+                if processes > 1:
+                    launch(_train, (alone, data, own, device, threads, say, callbacks), processes)
+                else:
+                    _train(alone, data, own, device, threads, say, callbacks)
+            if leads():
+                with using_threads(threads):
+                    if len(parts) > 1:
+                        _join(list(parts), folder, config)
+                    finish(folder, config, data, device, licence)
+    _, about = checkpoints.read_tensors(list(parts)[-1] / checkpoints.STATE)
     return Trained(folder, about["epoch"], about["best_epoch"], about["best"], config.training.stop_on)
+
+
+def _parts_of(config: Config, folder: Path) -> dict[Path, Config]:
+    """The trainings of a model, by their folders: one, or one for each member, whose scores will be averaged."""
+    if config.network.members == 1:
+        return {folder: config}
+    if leads():
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / CONFIG, [config.to_toml().encode()], force=True)
+    return {folder / f"member-{number}": one for number, one in enumerate(members_of(config), 1)}
+
+
+def _join(parts: Sequence[Path], folder: Path, config: Config) -> None:
+    """Write the weights of all members as one model."""
+    read = [checkpoints.read_tensors(part / MODEL) for part in parts]
+    tensors = {f"members.{k}.{name}": one for k, (own, _) in enumerate(read) for name, one in own.items()}
+    checkpoints.write_tensors(folder / MODEL, tensors, {"members": [about for _, about in read]})
 
 
 def _check_folder(folder: Path, config: Config, resume: bool) -> None:
@@ -160,15 +187,27 @@ def _check_folder(folder: Path, config: Config, resume: bool) -> None:
         )
 
 
-def _train(config: Config, data: TrainingData, folder: Path, device: str | None, threads: int, say: bool) -> None:
+def _train(
+    config: Config,
+    data: TrainingData,
+    folder: Path,
+    device: str | None,
+    threads: int,
+    say: bool,
+    callbacks: Sequence[str | Callback],
+) -> None:
     with using_threads(threads), joined(device) as team, torch.random.fork_rng():
-        _Loop(config, data, folder, team, say).run()
+        history = History(folder, callbacks, enabled=team.leads)
+        _Loop(config, data, folder, team, say, history).run()
 
 
 class _Loop:
     """One process of a training."""
 
-    def __init__(self, config: Config, data: TrainingData, folder: Path, team: Team, say: bool) -> None:
+    def __init__(
+        self, config: Config, data: TrainingData, folder: Path, team: Team, say: bool, history: History
+    ) -> None:
+        self.history = history
         self.config, self.folder, self.team, self.say = config, folder, team, say
         if config.training.precision == "fp16" and team.device.type != "cuda":
             raise UsageError("training.precision = 'fp16' needs a GPU; use bf16 or fp32")
@@ -179,17 +218,23 @@ class _Loop:
         # what goes on needs no checkpoint to start from
         architecture = checkpoints.read_architecture(folder) if (folder / checkpoints.STATE).is_file() else None
         self.model = build(config, architecture).to(team.device)
+        self.losses, self.own_augmentation = own_loss(config.loss, team.device), own_augmentation(config.augmentation)
         learned = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         self.optimiser = torch.optim.AdamW(
             learned, lr=config.training.learning_rate, weight_decay=config.training.weight_decay
         )
         self.scaler = torch.amp.GradScaler(team.device.type, enabled=config.training.precision == "fp16")
         self.at = Position(data=_digest(data))
-        self.history = History(folder, enabled=team.leads)
         self._restore()
         self.parallel: Any = self.model
         if team.size > 1:
             self.parallel = nn.parallel.DistributedDataParallel(self.model)
+        if config.training.compile:
+            for part in self.model.modules():
+                if isinstance(part, FrameFeatures):  # goes through recordings one by one, and learns nothing
+                    part.forward = torch.compiler.disable(part.forward)
+            # lengths differ from batch to batch
+            self.parallel = torch.compile(self.parallel, dynamic=True)
 
     # ------------------------------------------------------------ going on
 
@@ -239,13 +284,16 @@ class _Loop:
         recipe = self.config.training
         # what is best while the rate of one-cycle is high is luck
         settled = recipe.epochs // 2 if recipe.schedule == "one-cycle" else -1
-        while self.at.epoch < recipe.epochs and self.at.epoch - max(self.at.best_epoch, settled) <= recipe.patience:
+        if self._goes_on(settled):
+            self.history.begin(self.config)
+        while self._goes_on(settled):
             began = time.monotonic()
             steps = self._epoch()
-            found = validate(self.model, self.dev, self.config, self.team)
+            found = validate(self.model, self.dev, self.config, self.team, self.losses)
             if self.at.epoch == settled:
                 self.at.best = float("inf")
-            is_best = found.stop_on < self.at.best
+            # the last epoch may be kept whatever its figure is, and whether it is a number or not
+            is_best = found.stop_on < self.at.best if recipe.keep == "best" else self.at.epoch + 1 == recipe.epochs
             if is_best:
                 self.at.best, self.at.best_epoch = found.stop_on, self.at.epoch
                 if self.team.leads:
@@ -269,6 +317,12 @@ class _Loop:
             self._save()
         self.history.close()
 
+    def _goes_on(self, settled: int) -> bool:
+        """True if there is an epoch left, and a new best was not too long ago."""
+        recipe, epoch = self.config.training, self.at.epoch
+        waited = epoch - max(self.at.best_epoch, settled)
+        return epoch < recipe.epochs and (recipe.keep == "last" or waited <= recipe.patience)
+
     def _epoch(self) -> int:
         """Go through all batches once; returns how many there are."""
         recipe, epoch = self.config.training, self.at.epoch
@@ -276,8 +330,7 @@ class _Loop:
         batches = self.train.batches(recipe.batch_size, recipe.seed, epoch)
         parts = [_parts(self.team.share(chosen), chosen, recipe.accumulate) for chosen in batches]
         left = [part for step in parts[self.at.step :] for part in step]
-        how: Any = {"num_workers": recipe.workers, "worker_init_fn": _begin_reading}
-        reading = iter(DataLoader(self.train, sampler=left, batch_size=None, **how))
+        reading = iter(self.train.loader(left, recipe.workers, self.team.device))
         with progress.progress(f"epoch {epoch}", total=len(batches), unit="batches") as advance:
             advance(self.at.step)
             while self.at.step < len(batches):
@@ -302,9 +355,9 @@ class _Loop:
             wait = self.team.size > 1 and number < len(parts)
             with self.parallel.no_sync() if wait else nullcontext():
                 batch = self._augmented(part).to(self.team.device)
-                with self._precision():
+                with computing_in(self.config.training.precision, self.team.device):
                     outputs = self.parallel(batch.waves, batch.samples)
-                loss = whole_loss(outputs, batch.targets, windows) * (0.0 if idle else 1.0)
+                loss = whole_loss(outputs, batch.targets, windows, self.losses) * (0.0 if idle else 1.0)
                 # the parallel model takes the mean over the processes, and the sum is wanted
                 self.scaler.scale(loss * self.team.size).backward()
             total += float(loss.detach())
@@ -321,16 +374,12 @@ class _Loop:
         return total
 
     def _augmented(self, batch: Batch) -> Batch:
-        recipe = self.config.training
-        if not recipe.channels:
-            return batch
-        return replace(batch, waves=through_channels(batch.waves, batch.samples, recipe.channels, recipe.channel_share))
-
-    def _precision(self) -> Any:
-        precision = self.config.training.precision
-        if precision == "fp32":
-            return nullcontext()
-        return torch.autocast(self.team.device.type, dtype=PRECISIONS[precision])
+        recipe, waves = self.config.training, batch.waves
+        if recipe.channels:
+            waves = through_channels(waves, batch.samples, recipe.channels, recipe.channel_share)
+        if self.own_augmentation is not None:
+            waves = self.own_augmentation(waves, batch.samples)
+        return replace(batch, waves=waves)
 
     def _tell(self, line: dict[str, Any], stop_on: float) -> None:
         if not (self.say and self.team.leads):
@@ -359,11 +408,6 @@ def learning_rate(recipe: Training, epoch: float) -> float:
     return recipe.learning_rate * 0.5 * (1 + math.cos(math.pi * (done - RISING) / (1 - RISING)))
 
 
-def _begin_reading(_: int) -> None:
-    """What a process that reads sound does first."""
-    end_with_parent()
-
-
 def _parts(share: list[int], batch: list[int], accumulate: int) -> list[list[int]]:
     """The parts of a process's share; without a share, it goes through one piece that does not count."""
     if not share:
@@ -378,7 +422,7 @@ def _seed(*where: int) -> int:
 
 
 def _digest(data: TrainingData) -> str:
-    """What is learned from: ids, lengths and labels."""
+    """Training material: ids, lengths and labels."""
     total = hashlib.sha256()
     for corpus in (data.train, data.dev):
         references = corpus.references

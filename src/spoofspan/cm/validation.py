@@ -15,12 +15,13 @@ from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError
 from spoofspan.base.progress import progress
 from spoofspan.base.times import milliseconds
-from spoofspan.cm.batches import Pieces
+from spoofspan.cm.batches import Batch, Pieces
 from spoofspan.cm.config import Config
-from spoofspan.cm.distributed import Team
+from spoofspan.cm.distributed import Team, computing_in
 from spoofspan.cm.frame_times import SEGMENT_BRANCHES, UTTERANCE, finest, resolution, scale_of
 from spoofspan.cm.loss import window_errors
 from spoofspan.cm.model import scores as scores_of
+from spoofspan.cm.parts import WindowLosses
 from spoofspan.data.references import References, durations_of
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.evaluate import evaluate
@@ -38,14 +39,19 @@ class Validation:
     stop_on: float  # what decides which epoch is best; lower is better
 
 
-def validate(model: nn.Module, pieces: Pieces, config: Config, team: Team) -> Validation:
+def validate(
+    model: nn.Module, pieces: Pieces, config: Config, team: Team, losses: WindowLosses | None = None
+) -> Validation:
     """Score the development set and measure; the processes of a team share the work."""
     model.eval()
     found: list[ScoredPiece] = []
     batches = team.share(pieces.in_order(config.training.batch_size))
+    recipe = config.training
+    reading = pieces.loader(batches, recipe.workers, team.device)
     with torch.inference_mode(), progress("validating", total=len(batches), unit="batches") as advance:
-        for chosen in batches:
-            found += _scored(model, pieces, chosen, team)
+        for batch in reading:
+            with computing_in(recipe.precision, team.device):
+                found += _scored(model, pieces, batch.to(team.device), losses)
             advance(1)
     found = sorted(team.gather(found), key=lambda one: one[0])
     counted = pieces.windows(range(len(pieces)))
@@ -58,7 +64,7 @@ def validate(model: nn.Module, pieces: Pieces, config: Config, team: Team) -> Va
         measures = {name: _eers(references, scores, name, rules) for name, scores in by_branch.items()}
         if stop_on == "loss":
             return Validation(loss, measures, loss)
-        return Validation(loss, measures, _value(references, by_branch[str(finest(by_branch))], stop_on, rules))
+        return Validation(loss, measures, _value(references, by_branch[finest(by_branch) or UTTERANCE], stop_on, rules))
 
 
 def _value(references: References, scores: Scores, measure: str, rules: dict[str, Any]) -> float:
@@ -66,17 +72,16 @@ def _value(references: References, scores: Scores, measure: str, rules: dict[str
     return float(next(iter(evaluation.measurements.values())).value)
 
 
-def _scored(model: nn.Module, pieces: Pieces, chosen: list[int], team: Team) -> list[ScoredPiece]:
+def _scored(model: nn.Module, pieces: Pieces, batch: Batch, losses: WindowLosses | None) -> list[ScoredPiece]:
     """Scores and losses of the pieces of one batch."""
-    batch = pieces[chosen].to(team.device)
     outputs = model(batch.waves, batch.samples)
     rows = []
-    for row, piece in enumerate(chosen):
+    for row, piece in enumerate(batch.pieces):
         values, errors = {}, {}
         for name, out in outputs.items():
             own = out[row : row + 1, : pieces.targets[piece][name].size]
             values[name] = scores_of(own)[0].cpu().numpy()
-            errors[name] = float(window_errors(own, batch.targets[name][row : row + 1, : own.shape[1]]))
+            errors[name] = float(window_errors(own, batch.targets[name][row : row + 1, : own.shape[1]], losses))
         rows.append((piece, values, errors))
     return rows
 

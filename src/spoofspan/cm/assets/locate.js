@@ -14,7 +14,7 @@
       scores: { starts: edges.slice(0, -1), ends: edges.slice(1), values },
       peaks: new Int8Array(bytesOf(one.peaks).buffer),
       levels: bytesOf(one.levels),
-      from: 0, to: one.duration, image: null, theme: null,
+      from: 0, to: one.duration, image: null, theme: null, scored: "strength",
     };
   });
 
@@ -81,6 +81,12 @@
     strips.hear(one, from, to);
   }
 
+  // Make the text of a cell a button that shows and plays a stretch.
+  function pick(one, cell, from, to, what) {
+    const text = cell.querySelector("bdi");
+    text.replaceWith(element("button", { type: "button", class: "pick", onclick: () => show(one, from, to), "aria-label": `Show and play ${text.textContent} s${what}` }, element("bdi", {}, text.textContent)));
+  }
+
   function begin(holder) {
     const one = recordings[Number(holder.dataset.recording)];
     one.canvas = holder.querySelector("canvas");
@@ -91,9 +97,11 @@
     strips.follow(one);
     // the first cell of a row leads to its range
     for (const row of holder.parentElement.querySelectorAll("tbody tr")) {
-      const cell = row.cells[0], from = Number(cell.dataset.value), to = Number(row.cells[1].dataset.value);
-      const text = cell.querySelector("bdi");
-      text.replaceWith(element("button", { type: "button", class: "pick", onclick: () => show(one, from, to), "aria-label": `Show and play ${text.textContent} s` }, element("bdi", {}, text.textContent)));
+      const first = row.cells[0], last = row.cells[row.cells.length - 1];
+      const from = Number(first.dataset.value), to = Number(row.cells[1].dataset.value);
+      pick(one, first, from, to, "");
+      const beside = one.beside.find((found) => found && found[0] === Number(last.dataset.value));
+      if (beside) pick(one, last, ...beside, ", not suspected, to compare");
     }
     draw(one);
   }

@@ -1,0 +1,195 @@
+"""Suspected ranges that are expected by chance, and what a number of ranges says of a whole recording.
+
+At the end of a training, ranges are counted in bona fide recordings of development speakers, at many thresholds and
+with ratios of maps that did not learn from these speakers. With k ranges in T seconds, the number N of ranges in t
+seconds of other bona fide speech is negative binomial (a Poisson number whose rate has Jeffreys' prior, a gamma
+distribution)::
+
+    p(n) = P(N = n) = C(n + k - 1/2, n) (T / (T + t))^(k + 1/2) (t / (T + t))^n        mean (k + 1/2) t / T
+
+If one stretch is spoofed and found with probability h, there is one range more: the likelihood ratio of "something is
+spoofed" to "nothing is" is ``h p(n - 1) / p(n) + 1 - h``. The probability h is the share of spoofed development
+recordings in which a range meets a spoof.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from spoofspan.base.errors import DataError
+from spoofspan.data.references import BONA_FIDE, SPOOF, References
+from spoofspan.data.scores import Scores
+from spoofspan.measures.events.proposals_from_scores import ProposalOptions, proposals_from_scores
+
+SHORTEST, WIDEST_GAP = 0.1, 0.1  # seconds: what a person would call a range
+DEFAULT = ProposalOptions(None, SHORTEST, WIDEST_GAP)
+THRESHOLDS = tuple(np.linspace(-7.0, 7.0, 57).tolist())  # log-likelihood ratios
+
+
+@dataclass(frozen=True)
+class RecordingAnswer:
+    """The answer of the number of suspected ranges for a recording as a whole.
+
+    Parameters
+    ----------
+    ranges : int
+        Number of suspected ranges.
+    expected : float
+        Number expected in as much bona fide speech.
+    chance : float
+        Probability of at least as many ranges if nothing is spoofed.
+    ratio : float
+        Likelihood ratio of "something is spoofed" to "nothing is": what the odds are multiplied by.
+
+    """
+
+    ranges: int
+    expected: float
+    chance: float
+    ratio: float
+
+    @property
+    def probability(self) -> float:
+        """Probability that something is spoofed, if that was as likely as not before the recording was heard."""
+        return self.ratio / (1 + self.ratio)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {**asdict(self), "probability": self.probability}
+
+    def __str__(self) -> str:
+        share = f"{100 * self.chance:.0f}" if self.chance >= 0.01 else "under 1"
+        as_many = f", and at least {self.ranges:,} in {share} % of such recordings" if self.ranges else ""
+        return (
+            f"{self.expected:.2f} ranges are expected by chance{as_many}; the odds that anything is spoofed are "
+            f"multiplied by {self.ratio:.2g} (from even odds to a probability of {self.probability:.2f})"
+        )
+
+
+@dataclass(frozen=True)
+class ChanceRanges:
+    """Counts on development recordings: of each threshold, false ranges and spoofed recordings in which any is found.
+
+    ``thresholds`` rise; between two of them the counts of the upper, more lenient one hold. (Where most time is called
+    spoof, false ranges grow together, and their number falls.)
+    """
+
+    thresholds: tuple[float, ...]
+    false: tuple[int, ...]
+    found: tuple[int, ...]
+    seconds: float  # of bona fide recordings
+    recordings: int  # bona fide ones
+    spoofed: int  # spoofed recordings
+    speakers: int  # 0 if nobody said
+
+    @classmethod
+    def learn(cls, references: References, ratios: Scores, speakers: Sequence[str] = ()) -> ChanceRanges | None:
+        """Count on a development set; None without bona fide recordings."""
+        owner = np.repeat(np.arange(len(references)), np.diff(references.offsets))
+        is_spoofed = np.isin(np.arange(len(references)), owner[references.labels == SPOOF])
+        place = {name: row for row, name in enumerate(ratios.utterances)}
+        rows = np.array([place[name] for name in references.utterances], np.int64)
+        bona_fide, spoofed = np.flatnonzero(~is_spoofed), np.flatnonzero(is_spoofed)
+        if not bona_fide.size or ratios.hop is None:
+            return None
+        false, found = [], []
+        for threshold in THRESHOLDS:
+            own = proposals_from_scores(ratios.take(rows[bona_fide]), threshold, **vars(DEFAULT))
+            false.append(int(own.starts.size))
+            found.append(_met(references.take(spoofed), ratios.take(rows[spoofed]), threshold) if spoofed.size else 0)
+        values = ratios.take(rows[bona_fide]).values.size
+        who = {speakers[row] for row in bona_fide.tolist()} if speakers else set()
+        seconds = float(values * ratios.hop)
+        return cls(
+            THRESHOLDS, tuple(false), tuple(found), seconds, int(bona_fide.size), int(spoofed.size), len(who - {""})
+        )
+
+    def __str__(self) -> str:
+        speakers = f" of {self.speakers:,} speakers" if self.speakers else ""
+        return f"counted in {self.seconds / 60:.1f} min, {self.recordings:,} recordings{speakers}"
+
+    def _place(self, threshold: float) -> int | None:
+        """Row of a threshold; the first one with a count for those below it, None beyond the last one."""
+        place = int(np.searchsorted(self.thresholds, threshold - 1e-9))
+        # the maps that were held out for counting end earlier than those of the card: beyond them nothing was counted
+        counted = (row for row, both in enumerate(zip(self.false, self.found, strict=True)) if any(both))
+        place = max(place, next(counted, len(self.thresholds)))
+        return place if place < len(self.thresholds) else None
+
+    def per_minute(self, threshold: float) -> float | None:
+        """False ranges expected in a minute of bona fide speech; None beyond the last threshold."""
+        place = self._place(threshold)
+        return None if place is None else 60 * (self.false[place] + 0.5) / self.seconds
+
+    def cautious_threshold(self, per_minute: float) -> float:
+        """The most lenient threshold up to which at most so many false ranges a minute are expected."""
+        first = self._place(self.thresholds[0])
+        found = self.thresholds[first or 0]
+        for threshold in self.thresholds:
+            if (self.per_minute(threshold) or 0.0) > per_minute or threshold > 0:
+                break
+            found = max(found, threshold)
+        return found
+
+    def answer(self, ranges: int, seconds: float, threshold: float) -> RecordingAnswer | None:
+        """The answer of a number of ranges for a recording of a length."""
+        place = self._place(threshold)
+        if place is None or seconds <= 0:
+            return None
+        shape, share = self.false[place] + 0.5, seconds / (self.seconds + seconds)
+        hit = (self.found[place] + 0.5) / (self.spoofed + 1)
+        ratio = 1 - hit + (hit * ranges / ((shape + ranges - 1) * share) if ranges else 0.0)
+        return RecordingAnswer(ranges, shape * seconds / self.seconds, _at_least(ranges, shape, share), ratio)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data; :meth:`from_dict` reads it."""
+        return {name: list(one) if isinstance(one, tuple) else one for name, one in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any], source: str) -> ChanceRanges:
+        """Read what :meth:`to_dict` wrote."""
+        try:
+            columns = [
+                tuple(map(kind, plain[n])) for n, kind in (("thresholds", float), ("false", int), ("found", int))
+            ]
+            numbers = float(plain["seconds"]), *(int(plain[n]) for n in ("recordings", "spoofed", "speakers"))
+            found = cls(*columns, *numbers)  # type: ignore[arg-type]
+            valid = len({len(one) for one in columns}) == 1 and 0 < len(columns[0]) < 10_000
+            valid = valid and all(0 <= one < 1e9 for column in columns[1:] for one in column)
+            valid = valid and all(0 <= one < 1e12 for one in numbers) and found.seconds > 0
+            valid = valid and max(found.found) <= found.spoofed and bool((np.diff(columns[0]) > 0).all())
+            valid = valid and all(map(math.isfinite, columns[0]))
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise DataError(f"{source}: the counts of false ranges cannot be read ({error!a}); train again") from None
+        if not valid:
+            raise DataError(f"{source}: the counts of false ranges are no counts at rising thresholds; train again")
+        return found
+
+
+def _met(references: References, ratios: Scores, threshold: float) -> int:
+    """Number of recordings in which a range meets a spoof."""
+    found = proposals_from_scores(ratios, threshold, **vars(DEFAULT))
+    place = {name: row for row, name in enumerate(found.utterances)}
+    count = 0
+    for row, name in enumerate(references.utterances):
+        own, there = place[name], slice(*references.offsets[row : row + 2])
+        ranges = slice(*found.offsets[own : own + 2])
+        spoof = references.labels[there] != BONA_FIDE
+        starts, ends = references.starts[there][spoof], references.ends[there][spoof]
+        met = (found.starts[ranges][:, None] < ends) & (found.ends[ranges][:, None] > starts)
+        count += bool(met.any())
+    return count
+
+
+def _at_least(count: int, shape: float, share: float) -> float:
+    """Tail of the negative binomial: P(N >= count)."""
+    term, below = (1 - share) ** shape, 0.0
+    for number in range(count):
+        below += term
+        term *= (shape + number) / (number + 1) * share
+    return min(max(1 - below, 0.0), 1.0)
