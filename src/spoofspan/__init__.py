@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from spoofspan.base.version import __version__
     from spoofspan.cm.locate import locate
     from spoofspan.cm.located import Location
+    from spoofspan.corpus import controls
     from spoofspan.data.bare_ids import with_bare_ids
     from spoofspan.data.calibration import Calibration
     from spoofspan.data.proposals import Proposals
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.evaluate import (
         best_possible,
         bisection_eer,
+        eer,
         error_curve,
         evaluate,
         evaluate_utterances,
@@ -56,7 +58,7 @@ if TYPE_CHECKING:
     from spoofspan.measures.measure import Measure
     from spoofspan.measures.operating_point import OperatingPoint
     from spoofspan.measures.per_utterance import UtteranceErrors, errors_by_utterance
-    from spoofspan.report import figures as plot
+    from spoofspan.report.figures import plots as plot
     from spoofspan.report.page.report_file import write_report
     from spoofspan.report.published import Published, published
     from spoofspan.scale.sharding import sharded
@@ -79,6 +81,7 @@ _HOMES = {
     "data.calibration": "Calibration",
     "cm.locate": "locate",
     "cm.located": "Location",
+    "corpus": "controls",
     "data.proposals": "Proposals",
     "data.references": "References",
     "data.bare_ids": "with_bare_ids",
@@ -89,8 +92,8 @@ _HOMES = {
     "evaluation.corpus": "Evaluation default_measures",
     "evaluation.domains": "DomainTable measure_domains",
     "evaluation.evaluate": (
-        "best_possible bisection_eer error_curve evaluate evaluate_utterances overlay point_eer point_mass range_eer "
-        "utterance_eer"
+        "best_possible bisection_eer eer error_curve evaluate evaluate_utterances overlay point_eer point_mass "
+        "range_eer utterance_eer"
     ),
     "evaluation.measurement": "BisectionMeasurement EventMeasurement Measurement",
     "evaluation.resolution_table": "ResolutionTable resolution_table",
@@ -114,7 +117,7 @@ _HOMES = {
     "measures.measure": "Measure",
     "measures.operating_point": "OperatingPoint",
     "measures.per_utterance": "UtteranceErrors errors_by_utterance",
-    "report": "figures:plot",
+    "report.figures": "plots:plot",
     "report.page.report_file": "write_report",
     "report.published": "Published published",
     "scale.sharding": "sharded",
@@ -168,8 +171,10 @@ __all__ = [
     "calibrate",
     "called_ranges",
     "compare",
+    "controls",
     "default_measures",
     "diff_results",
+    "eer",
     "equal_error_rate",
     "error_curve",
     "errors_by_utterance",

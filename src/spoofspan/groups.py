@@ -3,9 +3,10 @@
 They live in :mod:`spoofspan.evaluation.breakdown`, those of whole utterances in :mod:`spoofspan.evaluation.evaluate`.
 """
 
-from spoofspan.evaluation.breakdown import Breakdown, Group, by_boundary, by_column, by_kind, by_length
+from spoofspan.evaluation.breakdown import Breakdown, Group, by_attack, by_boundary, by_column, by_length
 from spoofspan.evaluation.crossed import CrossedBreakdown, CrossedCell
 from spoofspan.evaluation.evaluate import cross_utterances
+from spoofspan.evaluation.selections import spoofed_shares
 from spoofspan.uncertainty.comparison import GroupedComparison, compare_groups
 
 __all__ = [
@@ -14,10 +15,11 @@ __all__ = [
     "CrossedCell",
     "Group",
     "GroupedComparison",
+    "by_attack",
     "by_boundary",
     "by_column",
-    "by_kind",
     "by_length",
     "compare_groups",
     "cross_utterances",
+    "spoofed_shares",
 ]

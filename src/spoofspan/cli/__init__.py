@@ -25,43 +25,43 @@ from contextlib import suppress
 from spoofspan.cli.interruption import Interruptions, end_at_once, handled_by
 
 with handled_by(end_at_once):  # nothing is open yet
-    from typing import Annotated, Any, TextIO
+    from typing import Any, TextIO
 
-    import typer
+    import click
+    from click.shell_completion import get_completion_class
 
     from spoofspan.base import progress
     from spoofspan.base.errors import IntervalWarning, SpoofspanError, SpoofspanWarning
+    from spoofspan.base.terminal import SHOWN_OF_A_KIND, counted, kind_of, screen_of
     from spoofspan.base.version import __version__
     from spoofspan.cli.commands import LazyGroup
     from spoofspan.formats.arrow import leave_signals_to_python
 
-app = typer.Typer(
-    name="spoofspan",
-    cls=LazyGroup,
-    add_completion=True,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
 IS_CLOSED = "it is closed"
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"spoofspan {__version__}")
-        raise typer.Exit
+def _print_completion(context: click.Context, _parameter: click.Parameter, shell: str | None) -> None:
+    """Print the script that a shell runs at its start, and exit."""
+    if shell is None or context.resilient_parsing:
+        return
+    if (script := get_completion_class(shell)) is not None:
+        click.echo(script(context.command, {}, "spoofspan", "_SPOOFSPAN_COMPLETE").source())
+    context.exit()
 
 
-@app.callback()
-def spoofspan(
-    context: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
-) -> None:
-    """Say when the spoofs happen, and how well you found them.
+@click.group("spoofspan", cls=LazyGroup, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="%(prog)s %(version)s", help="Print the version and exit.")
+@click.option(
+    "--completion",
+    type=click.Choice(["bash", "zsh", "fish"]),
+    expose_value=False,
+    is_eager=True,
+    callback=_print_completion,
+    help="Print the shell completion script, and exit.",
+)
+@click.pass_context
+def app(context: click.Context) -> None:
+    """Measure how well a system locates the spoofed parts of a recording.
 
     Start with:
 
@@ -88,26 +88,38 @@ def main() -> None:
 
 def _run(interruptions: Interruptions) -> None:
     said: set[str] = set()
+    kinds: dict[str, int] = {}
+    screen = screen_of(sys.stderr)
+
+    def marked(text: str, style: str) -> str:
+        return text if screen is None else screen.shown(text, style)
 
     def fail(why: str, code: int = SpoofspanError.exit_code) -> None:
         # an import that was interrupted may end in any error, e.g. that a package is not installed
         if not interruptions.seen:
-            print(f"error: {why}", file=sys.stderr)
+            print(f"{marked('error', 'error')}: {why}", file=sys.stderr)
         sys.exit(code)
 
     def say_once(message: Warning | str, *_: Any, **__: Any) -> None:
         text = in_words_of_the_shell(message)
         if text not in said:
             said.add(text)
-            progress.wipe()
-            print(f"warning: {text}", file=sys.stderr)
+            kind = kind_of(text)
+            kinds[kind] = kinds.get(kind, 0) + 1
+            if screen is None or kinds[kind] <= SHOWN_OF_A_KIND:
+                progress.wipe()
+                print(f"{marked('warning', 'warning')}: {text}", file=sys.stderr)
 
     with warnings.catch_warnings(), progress.shown_on(sys.stderr):
         warnings.simplefilter("always", SpoofspanWarning)
         warnings.simplefilter("ignore", IntervalWarning)  # results print them
         warnings.showwarning = say_once
         try:
-            app()
+            try:
+                app(prog_name="spoofspan")
+            finally:
+                if screen is not None and (hidden := counted(kinds)):
+                    print(f"{marked(hidden, 'warning')} (all of them: 2> FILE)", file=sys.stderr)
         except SpoofspanError as error:
             fail(in_words_of_the_shell(error), error.exit_code)
         except MemoryError:
@@ -138,7 +150,7 @@ def _drop_what_stdout_holds() -> None:
 
 
 def in_words_of_the_shell(message: object) -> str:
-    """What the library says, with flags in the place of arguments; loaded when there is something to say."""
+    """Messages of the library, with flags in the place of arguments; loaded when there is something to say."""
     from spoofspan.cli.wording import in_flags
 
     return in_flags(str(message))
@@ -193,7 +205,7 @@ class _Lossy(io.RawIOBase):
 
 
 class _Closed(io.RawIOBase):
-    """What stands for a stdout that was closed before the start: whatever is printed there is lost, and must fail."""
+    """Stand-in for a stdout that was closed before the start: whatever is printed there is lost, and must fail."""
 
     def writable(self) -> bool:
         return True

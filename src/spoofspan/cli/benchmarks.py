@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
 
@@ -13,15 +11,13 @@ from spoofspan.cli import options as o
 def benchmarks(
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="NAME", help="Show this one only.", autocompletion=completion.among(completion.benchmarks)
-        ),
+        o.argument(metavar="NAME", help="Show this one only.", complete=completion.among(completion.benchmarks)),
     ] = None,
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
     force: o.Force = False,
 ) -> None:
-    """List benchmarks and what they are ranked by.
+    """List benchmarks and their official measures.
 
     Prints the data set, expected files, official measures and command of each; with NAME, everything about one.
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-import typer
+import click
 
 from spoofspan.base.errors import UsageError
 from spoofspan.base.progress import progress
 from spoofspan.cli import options as o
-from spoofspan.cli.bootstrap_options import cluster_arguments
 from spoofspan.cli.system_inputs import Systems, takes_systems
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LearningOptions:
-    """How a calibration is learned and tried, or which one is applied."""
+    """Options for learning, testing and applying a calibration."""
 
     apply: str | None = o.typed_flag("Apply this calibration to SCORES; REFERENCES may be left out.")
     prior: float | None = o.typed_flag(
@@ -29,15 +29,18 @@ class LearningOptions:
     ridge: float | None = o.typed_flag(
         "Penalty of large weights, such as 0.001, for scores that separate the classes without an error."
     )
-    folds: int | None = o.typed_flag("Groups of clusters in cross-validation; 0 for none.", show_default="10")
+    folds: int | None = o.typed_flag("Folds of the cross-validation; 0 for none.", show_default="10")
     cluster: str | None = o.typed_flag(
-        "What is held out together: a column of --metadata, or utterance.",
+        "Units held out together: a column of --metadata, or utterance.",
         of=["speaker", "utterance"],
         show_default="speaker, if known",
     )
     metadata: str | None = o.typed_flag("Table with a column utterance, or a protocol. It names speakers.")
     method: str | None = o.typed_flag("affine or pav.", of=["affine", "pav"], show_default="affine")
-    scores_to: str | None = o.typed_flag("Format of the scores in --out, if its name does not tell.", "--to")
+    miss_rate: float | None = o.typed_flag(
+        "Find a threshold instead: miss at most this share of spoofed time, on average over new speakers."
+    )
+    scores_to: str | None = o.typed_flag("Format of the scores in --out, if its name does not show it.", "--to")
 
 
 takes_learning = o.takes_options("learning", LearningOptions)
@@ -73,7 +76,12 @@ def calibrate(
       spoofspan calibrate eval.rttm eval.parquet --durations eval.dur --apply calibration.json
 
       spoofspan calibrate protocol.txt dev.tsv --out calibration.json
+
+      spoofspan calibrate dev.rttm dev.parquet --metadata protocol.txt --miss-rate 0.1 --out threshold.json
     """
+    if learning.miss_rate is not None:
+        _bound_misses(systems, learning, convention, rules, output, out, force)
+        return
     _run(systems, learning, convention, rules, output, out, force, several=False)
 
 
@@ -127,6 +135,7 @@ def _run(
     from spoofspan.formats.convert import SCORES_BY_SUFFIX, write_converted
     from spoofspan.report.results import calibration_table, finite
 
+    o.refuse_typed(learning, ("miss_rate",), "finds a threshold of one system; spoofspan calibrate does")
     o.must_be_free(out, force=force)
     how: dict[str, Any] = {"convention": convention, **rules}
     learned: Calibration
@@ -163,9 +172,10 @@ def _run(
         )
     if learning.apply is not None:
         learned.check_order(list(scores))
+        _warn_if_learned_on(learned, str(learning.apply), scores)
         applied = learned.apply(*scores.values())
         if out is not None:
-            typer.echo(write_converted(applied, out, to_format=learning.scores_to, force=force), err=True)
+            click.echo(write_converted(applied, out, to_format=learning.scores_to, force=force), err=True)
         if not measured:
             return
         states = {**({"as given": next(iter(scores.values()))} if len(scores) == 1 else scores)}
@@ -182,7 +192,7 @@ def _run(
         else:
             learned = library.fuse(truth, scores, **told, **how)
         columns = learning.cluster and [learning.cluster]
-        about = cluster_arguments(learning.metadata or systems.metadata(), columns, systems.typed.bare_ids)
+        about = o.cluster_arguments(learning.metadata or systems.metadata(), columns, systems.typed.bare_ids)
         if about and "clusters_are" not in about:
             raise UsageError("--cluster: hold out one column of --metadata together, such as speaker")
         about |= {} if learning.folds is None else {"folds": learning.folds}
@@ -191,9 +201,62 @@ def _run(
         notes = [str(learned)]
         if out is not None:
             write_calibration(learned, out, force=force)
-            typer.echo(f"{learned.method} calibration -> {out}", err=True)
+            click.echo(f"{learned.method} calibration -> {out}", err=True)
     plain = {"spoofspan": __version__, "calibration": learned.to_dict(), "scores": [vars(one) for one in effects]}
     o.show(finite(plain), [calibration_table(effects, notes)], output)
+
+
+def _warn_if_learned_on(learned: Calibration, where: str, scores: Mapping[str, Any]) -> None:
+    """Warn where a calibration is applied to the very scores that it was learned on."""
+    from spoofspan.base.errors import SpoofspanWarning, warn_user
+    from spoofspan.data.scores import Scores
+    from spoofspan.evaluation.signature import scores_hash, utterance_scores_hash
+
+    hashes = [scores_hash(one) if isinstance(one, Scores) else utterance_scores_hash(one) for one in scores.values()]
+    if learned.learned_on and all(one in learned.learned_on["input"] for one in hashes):
+        warn_user(
+            f"{where} was learned on these very scores, so what is measured with it is too good; learn it on others",
+            SpoofspanWarning,
+        )
+
+
+def _bound_misses(
+    systems: Systems,
+    learning: LearningOptions,
+    convention: str,
+    rules: dict[str, Any],
+    output: o.Output,
+    out: str | None,
+    force: bool,
+) -> None:
+    """Find a threshold with a promise."""
+    from spoofspan.base.version import __version__
+    from spoofspan.formats.calibrations import write_calibration
+    from spoofspan.report.results import finite
+    from spoofspan.report.table import Table
+    from spoofspan.uncertainty.risk_control import bound_misses
+
+    of_maps = ("apply", "method", "prior", "ridge", "folds", "scores_to")
+    o.refuse_typed(learning, of_maps, "is of maps of scores, and --miss-rate finds a threshold; leave it out")
+    o.must_be_free(out, force=force)
+    truth, scores = systems.read_each(fewest=0)
+    if len(scores) != 1:
+        raise UsageError(f"--miss-rate finds the threshold of one system, and these are {len(scores)}; give one")
+    columns = learning.cluster and [learning.cluster]
+    about = o.cluster_arguments(learning.metadata or systems.metadata(), columns, systems.typed.bare_ids)
+    (one,) = scores.values()
+    found = bound_misses(truth, one, cast("float", learning.miss_rate), convention=convention, **about, **rules)
+    if out is not None:
+        write_calibration(found, out, force=force)
+        click.echo(f"threshold -> {out}", err=True)
+    rows = (
+        ("threshold", found.decision),
+        (f"missed of each {found.drawn_by}, here", f"{100 * found.missed:.2f} %"),
+        ("bona fide called spoof, here", f"{100 * found.false_positive_rate:.2f} %"),
+        (f"{found.drawn_by}s with spoof", f"{found.clusters:,}"),
+    )
+    plain = {"spoofspan": __version__, "miss_bound": found.to_dict(), "promise": found.promise}
+    o.show(finite(plain), [Table(("what", "found"), rows, ("", f"promise: {found.promise}"))], output)
 
 
 def _to_apply(systems: Systems, learned: Calibration, where: str, several: bool) -> Systems:

@@ -2,48 +2,81 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import typer
+import click
 
-from spoofspan.base.errors import SpoofspanWarning, UsageError
+from spoofspan.base.errors import SpoofspanWarning, UsageError, warn_user
+from spoofspan.cli import completion
 from spoofspan.cli import options as o
-from spoofspan.cli.eval_inputs import ProposalOptions, takes_proposals
+from spoofspan.cli.declarations import CommandGroup
 from spoofspan.cli.help import HelpCommand
-from spoofspan.cli.inputs import read_column
+from spoofspan.cli.inputs import (
+    ProposalFlags,
+    VerificationInputs,
+    read_column,
+    takes_proposals,
+    takes_verification,
+)
 
 if TYPE_CHECKING:
     from spoofspan.challenge.judging import JudgedSubmission
     from spoofspan.report.table import Table
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Run a challenge with hidden labels.")
+SHOWN_WHOLE, SHOWN_LINES = 3, 15  # refusals, and lines of each; of more refusals, the first line each
+app = CommandGroup(HelpCommand, "Run a challenge with hidden labels.")
 
-Challenge = Annotated[Path, typer.Argument(metavar="CHALLENGE", help="Folder that challenge build made.")]
+Challenge = Annotated[Path, o.argument(metavar="CHALLENGE", help="Folder that challenge build made.")]
 
 
 class Submissions(str, Enum):
-    """What teams submit."""
+    """Submissions of teams."""
 
     scores = "scores"
+    boundary_scores = "boundary-scores"
     proposals = "proposals"
     utterance_scores = "utterance-scores"
+
+
+class Platform(str, Enum):
+    """Platforms besides Codabench."""
+
+    evalai = "evalai"
+    huggingface = "huggingface"
+
+
+class Counts(str, Enum):
+    """The submission of a team that counts."""
+
+    last = "last"
+    best = "best"
+    chosen = "chosen"
+
+
+class Ties(str, Enum):
+    """Ranking of teams with the same value."""
+
+    shared = "shared"
+    dense = "dense"
+    earlier = "earlier"
 
 
 PhaseName = Annotated[str | None, o.option("Which phase; without it, the last one.")]
 
 
-@app.command(cls=HelpCommand)
+@app.subcommand
 @takes_proposals
+@takes_verification
 @o.takes_rules
 def build(
     *,
     references: Annotated[
         str,
-        typer.Argument(metavar="REFERENCES", help="Reference file, folder or glob; or labels of utterances or trials."),
+        o.argument(metavar="REFERENCES", help="Reference file, folder or glob; or labels of utterances or trials."),
     ],
     out: Path = o.flag(..., "Folder to make.", show_default=False),
     title: str = o.flag("Spoof localization challenge", "Title of the challenge."),
@@ -51,7 +84,9 @@ def build(
         None, "A measure; the first one ranks. May be repeated; without it, range-eer."
     ),
     submissions: Submissions = o.flag(
-        Submissions.scores, "What teams submit: scores in time, proposals, or a score of each utterance or trial."
+        Submissions.scores,
+        "What teams submit: scores in time, of spoof or of boundaries, proposals, or a score of each utterance or "
+        "trial.",
     ),
     durations: o.Durations = None,
     reference_format: o.ReferenceFormat = None,
@@ -59,7 +94,8 @@ def build(
     spoof_label: o.SpoofLabel = None,
     metadata: o.Metadata = None,
     by: list[str] | None = o.flag(
-        None, "Columns of the leaderboard: kind, length, boundary, or a column of --metadata; may be repeated."
+        None,
+        "Columns of the leaderboard: attack, length, boundary, a column of --metadata, or two of them (attack,codec).",
     ),
     cluster: list[str] | None = o.flag(
         None,
@@ -74,16 +110,33 @@ def build(
     ),
     seed: int = o.flag(0, "Of the draw of --phase-utterances. Keep it secret."),
     max_submissions: int = o.flag(10, "How many submissions of a team are scored in a phase.", min=1),
+    max_per_day: int | None = o.flag(None, "How many of them on one day (UTC).", min=1),
+    counts: Counts = o.flag(Counts.last, "Which valid submission of a team counts."),
+    ties: Ties = o.flag(Ties.shared, "Ranks of teams with the same value: 1, 1, 3; 1, 1, 2; or the earlier one first."),
+    optional: list[str] | None = o.flag(
+        None, "A measure at a threshold that teams may do without; may be repeated.", of=completion.measures
+    ),
+    grace: int = o.flag(0, "For how many minutes after its end a phase still takes submissions.", min=0),
+    contact: str = o.flag("", "Address for teams, in letters and on platforms.", show_default=False),
     hop: float | None = o.flag(None, "Spacing of submitted scores in seconds, if they do not state it."),
     higher: o.HigherOption = None,
     confidence: float = o.flag(0.95, "Level of intervals, ranks and groups."),
+    platform: list[Platform] | None = o.flag(
+        None, "Also make a bundle for this platform, besides Codabench; may be repeated."
+    ),
+    migrate: bool = o.flag(False, "Platforms submit what was valid in a phase to the next one.", "--migrate"),
+    hidden_board: bool = o.flag(False, "Platforms hide their leaderboard from teams.", "--hidden-board"),
+    question: list[str] | None = o.flag(
+        None, "KEY=QUESTION that teams answer on Codabench with a submission; may be repeated."
+    ),
     docker_image: str | None = o.flag(
         None, "Image for Codabench, with Python 3.10 or newer.", show_default="python:3.12"
     ),
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     scores_are: o.ScoresAre = None,
-    proposals: ProposalOptions,
+    proposals: ProposalFlags,
+    verification: VerificationInputs,
     output: o.OutputFormat = o.Output.text,
     quiet: o.Quiet = False,
     rules: dict[str, Any],
@@ -94,7 +147,7 @@ def build(
 
     For example:
 
-      spoofspan challenge build ref.rttm --durations reco2dur --by kind --out my-challenge
+      spoofspan challenge build ref.rttm --durations reco2dur --by attack --out my-challenge
 
       spoofspan challenge build ref.parquet -m range-eer -m point-eer@20ms --metadata protocol.txt --by attack --out m
 
@@ -102,17 +155,21 @@ def build(
 
       spoofspan challenge build keys.tsv --submissions utterance-scores -m utterance-a-dcf --out mine
 
+      spoofspan challenge build keys.tsv --submissions utterance-scores -m utterance-t-eer --asv-scores asv.tsv --out m
+
+      spoofspan challenge build ref.parquet --submissions boundary-scores -m point-boundary-eer@20ms --out mine
+
       spoofspan challenge build ref.parquet --phase a=2027-01-10/2027-02-28 --phase b=2027-03-01/2027-03-07 --out mine
     """
     from spoofspan.challenge.challenge_folder import build_challenge
     from spoofspan.challenge.definition import Definition, Phase
     from spoofspan.challenge.hidden_part import HiddenPart
     from spoofspan.challenge.published_numbers import bits_of_result
-    from spoofspan.evaluation.breakdown import BREAKDOWNS
     from spoofspan.formats.reading import read_truth
     from spoofspan.formats.text.protocol import read_clusters
     from spoofspan.report.table import Table
 
+    verification.check(measure)
     regions = rules.pop("regions", None)
     phases = {"phases": tuple(Phase.parse(one) for one in phase)} if phase else {}
     definition = Definition(
@@ -128,23 +185,47 @@ def build(
         submissions=submissions.value,
         fps=proposals.fps,
         max_submissions=max_submissions,
+        max_per_day=max_per_day,
+        counts=counts.value,
+        ties=ties.value,
+        optional=tuple(optional or ()),
+        grace=grace,
+        contact=contact,
+        migrate=migrate,
+        hidden_board=hidden_board,
+        fact_sheet=_questions(question or []),
         **proposals.arguments(),
         **cast(Any, phases),
     )
     read = read_truth(
         references, durations=durations, format=reference_format, hop=reference_hop, spoof_label=spoof_label
     )
+    # attacks that the references name need no column, but where they are crossed with one
+    is_timed = submissions is Submissions.scores and getattr(read, "attacks", None) is not None
+    told = {"attack"} if is_timed and not any("," in one for one in by or ()) else set()
     hidden = HiddenPart(
         read,
-        {name: None if name in BREAKDOWNS else read_column(metadata, None, name) for name in by or ()},
+        {
+            name: None if "," in name or name in told else _column(name, metadata)
+            for name in dict.fromkeys(part for one in by or () for part in (*one.split(","), one))
+        },
         clusters=read_clusters(metadata, cluster) or None,
         phases=_phase_utterances(phase_utterances or [], read.keys(), seed),
         regions=regions,
+        asv=verification.read_asv(read),
     )
-    made = build_challenge(out, definition, hidden, docker_image=docker_image)
+    made = build_challenge(
+        out, definition, hidden, docker_image=docker_image, platforms=[one.value for one in platform or ()]
+    )
     once = bits_of_result(len(definition.measures))
     most = f"{once:.0f} bits of the labels, {max_submissions:,} of them {max_submissions * once:,.0f}"
+    dates = [
+        f"phase {one.name}: from {one.start or 'now'} to {one.end or 'no end'}" + " UTC" * bool(one.start or one.end)
+        for one in definition.phases
+        if phase
+    ]
     commands = (
+        *(dates and [*dates, ""]),
         f"the result of a submission tells a team at most {most} (docs/challenge.md)",
         "",
         f"spoofspan challenge check {out / 'public'} SUBMISSION",
@@ -155,6 +236,26 @@ def build(
         ("made", "what it is"), tuple((f"{out}/{name}", about) for name, about in made.items()), ("", *commands)
     )
     o.show({"challenge": str(out), "made": made}, [table], output)
+
+
+def _questions(typed: list[str]) -> dict[str, str]:
+    found = dict(word.partition("=")[::2] for word in typed)
+    if not all(found.values()):
+        raise UsageError("--question: write it as KEY=QUESTION, such as size=How many parameters does it have?")
+    return found
+
+
+def _column(by: str, metadata: o.Metadata) -> Mapping[str, str] | None:
+    """The value of every utterance in a column; None for groups that the references tell."""
+    from spoofspan.evaluation.breakdown import BREAKDOWNS
+    from spoofspan.formats.text.protocol import NoColumnError
+
+    if by not in BREAKDOWNS:
+        return read_column(metadata, None, by)
+    if by == "attack" and metadata is not None:
+        with suppress(NoColumnError):
+            return read_column(metadata, None, by)
+    return None
 
 
 def _phase_utterances(typed: list[str], utterances: Iterable[str], seed: int) -> Mapping[str, list[str]]:
@@ -180,10 +281,10 @@ def _phase_utterances(typed: list[str], utterances: Iterable[str], seed: int) ->
     return found
 
 
-@app.command(cls=HelpCommand)
+@app.subcommand
 def check(
-    public: Annotated[Path, typer.Argument(metavar="PUBLIC", help="The public part of a challenge.")],
-    submission: Annotated[Path, typer.Argument(metavar="SUBMISSION", help="Score file, folder or zip archive.")],
+    public: Annotated[Path, o.argument(metavar="PUBLIC", help="The public part of a challenge.")],
+    submission: Annotated[Path, o.argument(metavar="SUBMISSION", help="Score file, folder or zip archive.")],
     output: o.OutputFormat = o.Output.text,
     quiet: o.Quiet = False,
 ) -> None:
@@ -211,25 +312,31 @@ def check(
     table = Table(("submission", found.team), tuple(found.facts.items()), tuple(notes))
     o.show(found.to_dict(), [table], output)
     if not found.passed:
-        raise typer.Exit(3)
+        raise click.exceptions.Exit(3)
 
 
-@app.command(cls=HelpCommand)
+@app.subcommand
 def score(
     challenge: Challenge,
     submissions: Annotated[
-        Path, typer.Argument(metavar="SUBMISSIONS", help="Folder with a submission for each team, or one submission.")
+        Path, o.argument(metavar="SUBMISSIONS", help="Folder with a submission for each team, or one submission.")
     ],
     team: list[str] | None = o.flag(None, "Score this team alone; may be repeated."),
     phase: PhaseName = None,
+    received: str | None = o.flag(
+        None,
+        "When the submissions came, in UTC, as 2027-01-31T12:00: deadlines are checked against it.",
+        show_default="now",
+    ),
     output: o.OutputFormat = o.Output.text,
     quiet: o.Quiet = False,
 ) -> None:
-    """Score submissions, all of a folder or one.
+    """Score submissions, all of a folder or one, and record them in the ledger.
 
-    Keeps earlier results until the submission, the labels or the measures change. A refused submission does not stop
-    the others; the command then exits with 3. Teams may see what is printed on stdout: rounded values, and reasons of
-    refusals that depend on their files alone. What depends on the labels goes to stderr.
+    Scores what is new: submissions that the ledger has are kept. A refused submission stops no other and replaces no
+    valid one; the command then exits with 3. Teams may see what is printed on stdout: rounded values, and reasons of
+    refusals that depend on their files alone. What depends on the labels goes to stderr. `challenge letters` writes
+    the whole refusals.
 
     For example:
 
@@ -238,41 +345,70 @@ def score(
       spoofspan challenge score my-challenge submissions --team alpha --phase progress
     """
     from spoofspan.challenge.judging import score_submissions
+    from spoofspan.challenge.ledger import parse_time
+    from spoofspan.challenge.public_part import PublicPart
 
-    found = score_submissions(challenge, submissions, phase=phase, teams=team or ())
+    came = None if received is None else parse_time(received, "--received")
+    found = score_submissions(challenge, submissions, phase=phase, teams=team or (), received=came)
     for one in found:
         for text in one.cautions:
-            warnings.warn(f"for the organisers: {one.team}: {text}", SpoofspanWarning, stacklevel=1)
-    o.show({"submissions": [one.to_dict() for one in found]}, [_scores_table(found)], output)
+            warn_user(f"for the organisers: {one.team}: {text}", SpoofspanWarning)
+    definition = PublicPart.read(challenge).definition
+    scored = definition.phase(phase).name
+    lead = f"Phase {scored}." if len(definition.phases) > 1 else ""
+    plain = {"phase": scored, "submissions": [one.to_dict() for one in found]}
+    o.show(plain, [_scores_table(found, lead)], output)
     if any(one.state == "refused" for one in found):
-        raise typer.Exit(3)
+        raise click.exceptions.Exit(3)
 
 
-def _scores_table(found: list[JudgedSubmission]) -> Table:
-    from spoofspan.challenge.published_numbers import published_text
+def _scores_table(found: list[JudgedSubmission], lead: str) -> Table:
     from spoofspan.report.cells import heading
     from spoofspan.report.table import Table
 
-    measures = next((list(one.values) for one in found if one.values), [])
-    rows = tuple(
-        (one.team, one.state, *(published_text(name, one.values[name]) if one.values else "" for name in measures))
-        for one in found
-    )
-    notes = [
-        line
-        for one in found
-        if one.problems
-        for line in ("", f"{one.team} refused:", *(f"  {part}" for text in one.problems for part in text.splitlines()))
-    ]
-    return Table(("team", "", *map(heading, measures)), rows, tuple(notes))
+    measures = max((list(one.values) for one in found), key=len, default=[])
+    rows = tuple((one.team, one.state, *(_value(one.values, name) for name in measures)) for one in found)
+    refused = [one for one in found if one.problems]
+    notes: list[str] = []
+    for one in refused:
+        lines = [f"  {part}" for text in one.problems for part in text.splitlines()]
+        if len(refused) <= SHOWN_WHOLE:
+            cut = len(lines) - SHOWN_LINES
+            rest = (
+                [f"  ... and {cut} more lines: spoofspan challenge letters CHALLENGE --out FOLDER"] if cut > 1 else []
+            )
+            notes += ["", f"{one.team} refused:", *(lines[:SHOWN_LINES] if rest else lines), *rest]
+        else:
+            more = f" (and {len(lines) - 1} more lines)" if len(lines) > 1 else ""
+            notes += [*([""] if not notes else []), f"{one.team} refused: {lines[0].strip()}{more}"]
+    if len(refused) > SHOWN_WHOLE:
+        notes += ["", "all of it, ready to send: spoofspan challenge letters CHALLENGE --out FOLDER"]
+    return Table(("team", "", *map(heading, measures)), rows, tuple(notes), lead)
 
 
-@app.command(cls=HelpCommand)
+def _value(values: Mapping[str, float], name: str) -> str:
+    """A value of a team; ``-`` for an optional measure that it does without."""
+    from spoofspan.challenge.leaderboard import NOTHING
+    from spoofspan.challenge.published_numbers import published_text
+
+    return published_text(name, values[name]) if name in values else NOTHING if values else ""
+
+
+@app.subcommand
 def leaderboard(
     challenge: Challenge,
     phase: PhaseName = None,
-    pairs: bool = o.flag(False, "Also show the difference of every two teams.", "--pairs"),
-    page: Path | None = o.flag(None, "Also write the leaderboard as a page (.html) that can be published."),
+    until: int | None = o.flag(None, "Number of a line of the ledger: the leaderboard as it was then.", min=1),
+    pairs: bool = o.flag(False, "Also show the difference of every pair of teams.", "--pairs"),
+    page: Path | None = o.flag(
+        None, "Also write a page (.html) that can be published: this phase, the others, and the history."
+    ),
+    result_files: Path | None = o.flag(
+        None, "With --page: folder beside it for the result files of teams that agreed (challenge share)."
+    ),
+    check_page: Path | None = o.flag(
+        None, "With --page: page beside it (.html) on which teams check a submission in the browser, without labels."
+    ),
     all_digits: bool = o.flag(
         False,
         "For the organisers: all digits in JSON and CSV, and what else depends on the labels. Never publish it.",
@@ -299,15 +435,28 @@ def leaderboard(
     """
     from spoofspan.challenge.leaderboard import leaderboard as rank
 
-    o.must_be_free(out, page, force=force)
-    found = rank(challenge, phase=phase)
+    o.must_be_free(out, page, check_page, force=force)
+    for name, given in (("--result-files", result_files), ("--check-page", check_page)):
+        if given is not None and page is None:
+            raise UsageError(f"{name} belongs to a page that links it: give --page too")
+    found = rank(challenge, phase=phase, until=until)
     if page is not None:
-        from spoofspan.challenge.leaderboard_page import leaderboard_page
+        from spoofspan.challenge.public_page import public_page
 
-        o.write_page(leaderboard_page(found, with_pairs=pairs), page, force)
+        if check_page is not None:
+            from spoofspan.challenge.check_page import check_page as write_check
+            from spoofspan.challenge.public_part import PublicPart
+
+            o.write_page(write_check(PublicPart.read(challenge)), check_page, force)
+        check = "" if check_page is None else check_page.name
+        written = public_page(challenge, found, with_pairs=pairs, results=result_files, check=check)
+        o.write_page(written, page, force)
     for text in found.cautions:
-        warnings.warn(f"for the organisers: {text}", SpoofspanWarning, stacklevel=1)
+        warn_user(f"for the organisers: {text}", SpoofspanWarning)
     tables = found.tables(pairs=pairs)
     if output is o.Output.csv:
         tables = [found.wide_table(all_digits=all_digits)]
     o.show(found.to_dict(pairs=pairs, all_digits=all_digits), tables, output, out, force)
+
+
+from spoofspan.cli import challenge_operations as _operations  # noqa: E402, F401 - adds its commands to app

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from spoofspan.cli import options as o
 from spoofspan.cli.inputs import Inputs, takes_inputs
@@ -29,10 +29,10 @@ def check(
 ) -> None:
     """Identify a file, or check references and scores before measuring.
 
-    One file of any kind: says what it is, who writes such files, what high scores mean if that is known, what the file
-    leaves open, and the command that takes it. A folder: the sorts of files in it, each with its command. References
-    and scores: lists every problem, and how much time each rule would decide; prints no error rate. A problem in a
-    column of scores that is not measured is a note. Exits with 3 if measuring would be refused.
+    For a single file: its format, the tools that write it, the polarity of its scores if known, what remains open, and
+    the command that reads it. For a folder: its kinds of files with their commands. For references and scores: every
+    problem, and how much time each rule would decide, but no error rate. A problem in a column of scores that is not
+    measured is a note. Exits with 3 if measuring would be refused.
 
     For example:
 
@@ -69,7 +69,7 @@ def check(
     found = replace(found, problems=tuple(map(in_flags, found.problems)))
     o.show(found.to_dict(), [check_table(found)], output, out, force)
     if not found.passed:
-        raise typer.Exit(3)
+        raise click.exceptions.Exit(3)
 
 
 def _described(inputs: Inputs) -> list[Description]:

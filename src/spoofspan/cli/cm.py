@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import UsageError
 from spoofspan.base.extras import require
 from spoofspan.cli import options as o
+from spoofspan.cli.declarations import CommandGroup
 from spoofspan.cli.help import HelpCommand
 from spoofspan.cm.config import PRESETS, Config
 from spoofspan.cm.config import preset as preset_called
@@ -20,18 +21,23 @@ if TYPE_CHECKING:
     from spoofspan.cm.batches import Corpus
 
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Train the countermeasure, and score recordings.")
+app = CommandGroup(HelpCommand, "Train the countermeasure, and score recordings.")
 
 
 Preset = Annotated[
-    str | None, o.option("paper-multi, paper-single-20, ..., paper-single-utterance, small-cpu, baseline.", of=PRESETS)
+    str | None,
+    o.option(
+        "paper-multi, paper-single-20, ..., paper-single-utterance, small-cpu, small-cpu-multi, baseline.",
+        of=PRESETS,
+    ),
 ]
+LOGS = ("csv", "tensorboard", "wandb")
 Gaps = Annotated[str | None, o.option("Time without a label, see explain gaps.")]
 Nonspeech = Annotated[str | None, o.option("Ranges labelled non-speech.")]
 Channel = Annotated[str | None, o.option("Which of several channels: mix, or a number from 0 on.")]
 
 
-@app.command(cls=HelpCommand)
+@app.subcommand
 def train(
     *,
     train: str = o.flag(..., "partialspoof:FOLDER:SET, or references in any format (with --sounds)."),
@@ -51,6 +57,9 @@ def train(
     gaps: Gaps = None,
     nonspeech: Nonspeech = None,
     licence: str = o.flag("not stated", "Licence of the model, for its card."),
+    log: list[str] | None = o.flag(
+        None, "Where metrics also go: csv, tensorboard, wandb, module:Class; may be repeated.", "--log", of=LOGS
+    ),
     resume: bool = o.flag(False, "Continue the training in --out.", "--resume"),
     device: o.Device = None,
     processes: int = o.flag(1, "Number of processes on this machine.", min=1),
@@ -60,8 +69,9 @@ def train(
 ) -> None:
     """Train a countermeasure.
 
-    From the first epoch on, the folder holds a checkpoint of the best epoch so far. After a kill, --resume continues
-    and ends with the same weights.
+    The folder holds a checkpoint of the best epoch so far; with training.keep=last, as in small-cpu, weights come
+    with the last epoch. After a kill, --resume continues and ends with the same weights. With --quiet, nothing is
+    printed unless --format asks for it.
 
     For example:
 
@@ -88,6 +98,7 @@ def train(
         threads=threads,
         say=not quiet,
         licence=licence,
+        callbacks=log or (),
     )
     facts = {
         "checkpoint": str(done.folder),
@@ -95,15 +106,15 @@ def train(
         "best_epoch": done.best_epoch,
         done.stop_on: done.best,
     }
-    _show_facts(facts, output)
+    _show_facts(facts, output, quiet)
 
 
-@app.command(cls=HelpCommand)
+@app.subcommand
 def score(
     *,
     words: Annotated[
         list[str] | None,
-        typer.Argument(
+        o.argument(
             metavar="CHECKPOINT AUDIO...",
             help="Folder of a checkpoint or its zip; then sound files, folders, lists (.lst, .txt, .scp) or - (stdin).",
         ),
@@ -117,6 +128,7 @@ def score(
     channel: Channel = None,
     truncated: o.Truncated = "error",
     device: o.Device = None,
+    allow_code: o.AllowCode = False,
     output: o.OutputFormat = o.Output.text,
     force: o.Force = False,
     quiet: o.Quiet = False,
@@ -125,7 +137,7 @@ def score(
 
     Writes one Parquet file for each resolution, and a table of utterance scores. High scores mean bona fide. A
     calibrated model also writes log-likelihood ratios (llr_20ms.parquet, ...; llr_fused.parquet: all resolutions as
-    one).
+    one). With --quiet, nothing is printed unless --format asks for it.
 
     For example:
 
@@ -155,22 +167,24 @@ def score(
         raise UsageError("give AUDIO (files, folders, lists, -) or --dataset, one of them")
     how: dict[str, Any] = {"channel": channel, "truncated": truncated}
     sounds = find_recordings(given, **how) if dataset is None else sounds_of_dataset(dataset, **how)
-    done = score_audio(checkpoint, sounds, out, device=device, official=official, force=force)
+    options: dict[str, Any] = {"device": device, "official": official, "force": force, "allow_code": allow_code}
+    done = score_audio(checkpoint, sounds, out, **options)
     facts: dict[str, Any] = {
         "recordings": done.recordings,
         "seconds": round(done.seconds, 3),
         "times_real_time": round(done.speed, 1),
         "files": [str(path) for path in done.files.values()],
     }
-    _show_facts(facts, output)
+    _show_facts(facts, output, quiet)
 
 
-@app.command(cls=HelpCommand)
+@app.subcommand
 def info(
     checkpoint: Annotated[
-        str | None, typer.Argument(help="Folder of a checkpoint, its zip, or its name on the hub.")
+        str | None, o.argument(help="Folder of a checkpoint, its zip, or its name on the hub.")
     ] = None,
     preset: Preset = None,
+    allow_code: o.AllowCode = False,
     output: o.OutputFormat = o.Output.text,
 ) -> None:
     """Say what a checkpoint or a preset is.
@@ -188,7 +202,7 @@ def info(
     if checkpoint is not None and preset is not None:
         raise UsageError("give a CHECKPOINT or --preset, not both")
     if preset is not None:
-        typer.echo(preset_called(preset).to_toml(), nl=False)
+        click.echo(preset_called(preset).to_toml(), nl=False)
         return
     require("torch", "safetensors")
     if checkpoint is None:
@@ -196,12 +210,12 @@ def info(
         return
     from spoofspan.cm import checkpoints
     from spoofspan.cm.card import card_facts, read_card
-    from spoofspan.cm.model import count_parameters
+    from spoofspan.cm.model import parameters_of
     from spoofspan.cm.model_sources import model_at
 
     with model_at(checkpoint) as source:
-        found = checkpoints.load(source.folder)
-        counted = count_parameters(found.config, checkpoints.read_architecture(source.folder))
+        found = checkpoints.load(source.folder, allow_code=allow_code)
+        counted = parameters_of(found.model)
         card = read_card(source.folder, source.checksum)
     facts = {
         "configuration": found.config.name,
@@ -216,10 +230,10 @@ def info(
     _show_facts(facts, output)
 
 
-@app.command(cls=HelpCommand)
+@app.subcommand
 def convert(
-    official: Annotated[Path, typer.Argument(metavar="OFFICIAL", help="Weights of the published code (.pt).")],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder of the checkpoint.")],
+    official: Annotated[Path, o.argument(metavar="OFFICIAL", help="Weights of the published code (.pt).")],
+    out: Annotated[Path, o.argument(metavar="OUT", help="Folder of the checkpoint.")],
 ) -> None:
     """Make a checkpoint of the published code's weights.
 
@@ -234,7 +248,7 @@ def convert(
     from spoofspan.cm.official import convert as convert_weights
 
     done = convert_weights(official, out)
-    typer.echo(f"{out}: {done.total:,} parameters", err=True)
+    click.echo(f"{out}: {done.total:,} parameters", err=True)
 
 
 def chosen_config(
@@ -280,8 +294,10 @@ def _corpus(where: str, sounds: Path | None, about: dict[str, Any], source: str 
     return Corpus.from_files(where, sounds, channel=channel, **about)
 
 
-def _show_facts(facts: dict[str, Any], output: o.Output) -> None:
+def _show_facts(facts: dict[str, Any], output: o.Output, quiet: bool = False) -> None:
     """Print names and values."""
+    if quiet and output is o.Output.text:
+        return
     from spoofspan.cm.history import flattened
     from spoofspan.report.table import Table
 

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
+from spoofspan.base.progress import progress
 from spoofspan.cli import options as o
-from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
-from spoofspan.cli.eval_inputs import ProposalOptions, VerificationInputs, takes_proposals, takes_verification
-from spoofspan.cli.inputs import read_column
+from spoofspan.cli.inputs import (
+    ProposalFlags,
+    VerificationInputs,
+    read_column,
+    takes_proposals,
+    takes_verification,
+)
 from spoofspan.cli.system_inputs import Systems, takes_systems
+from spoofspan.cli.words import check_tier, column_of_words, cut_systems, read_words
 
 if TYPE_CHECKING:
     from spoofspan.report.table import Table
 
 
 @takes_systems
-@takes_bootstrap
+@o.takes_bootstrap
 @takes_proposals
 @takes_verification
 @o.takes_rules
@@ -34,25 +41,37 @@ def compare(
     threshold_from: list[str] | None = o.flag(
         None, "NAME=FILE: the threshold of the EER in the JSON of an eval on other data.", "--system-threshold-from"
     ),
-    against: str | None = o.flag(None, "Compare all systems with this one only (its name), or with the best."),
+    against: str | None = o.flag(
+        None, "Compare all systems with this one only (its name), or with best: which systems may be the best."
+    ),
+    margin: float | None = o.flag(
+        None, "Smallest relevant difference in printed units (0.5): test equivalence and non-inferiority."
+    ),
+    fragility: bool = o.flag(
+        False, "Find the few speakers (or attacks) whose removal changes each verdict.", "--fragility"
+    ),
     one_family: bool = o.flag(
         False, "Adjust p for the comparisons of all measures together, not for each measure alone.", "--one-family"
     ),
     unpaired: bool = o.flag(
-        False, "Measure each system on the utterances it has, even if others lack them.", "--unpaired"
+        False, "Measure each system on its own utterances, even if others lack them.", "--unpaired"
     ),
     by: list[str] | None = o.flag(
         None,
-        "Compare also on each group: by a column of --metadata, by two of them crossed (attack,codec), or by kind, "
+        "Compare also on each group: by a column of --metadata, by two of them crossed (attack,codec), or by attack, "
         "length or boundary (of ranges). May be repeated.",
     ),
     seeds: bool = o.flag(
         False, "The files are one system, trained several times: mean, SD, intervals.", "--one-system"
     ),
+    words: str | None = o.flag(
+        None, "Compare on words, of a CTM file or TextGrids: utterance-eer (the default) is then that of words."
+    ),
+    tier: str | None = o.flag(None, "The tier of TextGrids that has the words.", show_default="words"),
     scores_are: o.ScoresAre = None,
     metadata: o.Metadata = None,
-    bootstrap: BootstrapOptions,
-    proposals: ProposalOptions,
+    bootstrap: o.BootstrapOptions,
+    proposals: ProposalFlags,
     verification: VerificationInputs,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
@@ -66,7 +85,7 @@ def compare(
 ) -> None:
     """Compare every pair of systems on one corpus.
 
-    Prints the value and the rank of each system, and the difference of every two with its interval and p-value, over
+    Prints the value and the rank of each system, and the difference of every pair with its interval and p-value, over
     speakers (or utterances). P-values are also adjusted for the number of comparisons; the adjusted ones decide which
     system is better, and the ranks. The value of a system with several seeds is the mean over them.
 
@@ -77,6 +96,8 @@ def compare(
       spoofspan compare labels.parquet a.parquet b.parquet c.parquet --metadata protocol.txt
 
       spoofspan compare ref.rttm ours=a.score theirs=b.score base=c.score --against base
+
+      spoofspan compare ref.rttm a.score b.score c.score --against best --margin 0.5
 
       spoofspan compare ref.rttm 'A=a/seed*.score' 'B=b/seed*.score' --durations reco2dur
 
@@ -90,53 +111,81 @@ def compare(
 
       spoofspan compare protocol.txt a=a_scores.tsv b=b_scores.tsv --by attack
 
+      spoofspan compare ref.rttm a.score b.score --words alignment.ctm --metadata protocol.txt
+
       spoofspan compare ref.rttm seed1.score seed2.score seed3.score --one-system
     """
     from spoofspan.base.version import __version__
     from spoofspan.evaluation.crossed import columns_of
+    from spoofspan.evaluation.stated_result import warn_if_learned_here
     from spoofspan.report.results import finite
     from spoofspan.report.verdicts import comparison_tables, grouped_comparison_table, seeds_table
-    from spoofspan.uncertainty.comparison import PARTS_IN_TIME, compare_groups, compare_measures
+    from spoofspan.uncertainty.comparison import compare_groups, compare_measures, groups_in_time
     from spoofspan.uncertainty.seeds import seed_variation
 
     o.must_be_free(out, force=force)
-    measures = measure or [systems.default_measure]
+    check_tier(words, tier)
+    measures = measure or [systems.default_measure if words is None else "utterance-eer"]
     verification.check(measures)
-    given = {one: _thresholds(threshold or [], threshold_from or [], one) for one in measures}
+    learned: dict[str, tuple[str, Mapping[str, str]]] = {}
+    given = {one: _thresholds(threshold or [], threshold_from or [], one, learned) for one in measures}
     short = output is o.Output.text and not full_signature
     tables: list[Table] = []
     plain: list[dict[str, Any]] = []
     known = metadata or systems.metadata()
     resampling = bootstrap.resampling(known, systems.typed.bare_ids)
-    column_of = partial(read_column, known, systems.typed.bare_ids)
-    columns = {one: one if one in PARTS_IN_TIME else columns_of(one, column_of) for one in by or ()}
-    how = {**vars(resampling), "convention": convention, "eer_rule": eer_rule, "scores_are": scores_are, **rules}
-    how |= proposals.arguments()
+    column_of: Callable[[str], Mapping[str, str]] = partial(read_column, known, systems.typed.bare_ids)
     if seeds:
         if any(given.values()):
             raise UsageError(
                 "--system-threshold and --system-threshold-from are for a comparison; leave --one-system out"
             )
-        if against or one_family or unpaired or by or published:
+        if against or margin is not None or fragility or one_family or unpaired or by or published:
             raise UsageError(
-                "--against, --one-family, --unpaired, --by and --published are for a comparison; leave --one-system out"
+                "--against, --margin, --fragility, --one-family, --unpaired, --by and --published are for a "
+                "comparison; leave --one-system out"
             )
-        references, trained = systems.read_each(fewest=2)
+    read_systems = systems.read_each if seeds else partial(systems.read_trained, fps=proposals.fps)
+    references, several = read_systems(fewest=2)
+    if words is not None:
+        if unpaired:
+            raise UsageError("--words compares systems on the same words; leave --unpaired out")
+        several, cut = cut_systems(references, several, read_words(words, tier))
+        references, resampling = cut.references, cut.resampling(resampling)
+        column_of = partial(column_of_words, cut, column_of)
+    how = {**vars(resampling), "convention": convention, "eer_rule": eer_rule, "scores_are": scores_are, **rules}
+    how |= proposals.arguments()
+    if seeds:
         how |= {"asv_scores": verification.read_asv(references)}
         for one in measures:
-            variation = seed_variation(references, trained, one, **how)
+            variation = seed_variation(references, several, one, **how)
             tables.append(seeds_table(variation, short=short))
             plain.append(variation.to_dict())
     else:
-        references, several = systems.read_trained(fewest=2, fps=proposals.fps)
         how |= {"unpaired": unpaired, "asv_scores": verification.read_asv(references), "against": against}
         fixed = {one: found for one, found in given.items() if found}
-        comparisons = compare_measures(references, several, measures, thresholds=fixed, one_family=one_family, **how)
+        together: dict[str, Any] = {
+            "fragility": fragility,
+            "one_family": one_family,
+            "margin": _share(margin, measures),
+        }
+        with progress(f"comparing {len(several)} systems"):
+            comparisons = compare_measures(references, several, measures, thresholds=fixed, **together, **how)
+        for name, (what, hashes) in learned.items():
+            for signed in (one for one in comparisons if name in one.signatures):
+                warn_if_learned_here(what, hashes, signed.signatures[name])
+                break
         for one, comparison in zip(measures, comparisons, strict=True):
             tables.extend(comparison_tables(comparison, short=short))
             plain.append(comparison.to_dict())
-            for column in columns.values():
-                groups = compare_groups(references, several, column, one, thresholds=fixed.get(one), **how)
+            for group in by or ():
+                if group == "attack" and one.startswith("event-") and getattr(references, "attacks", None) is not None:
+                    raise UsageError(
+                        f"--by attack: events are grouped for one system at a time; eval -m {one} --by attack does it"
+                    )
+                column = group if groups_in_time(group, references, one) else columns_of(group, column_of)
+                with progress("comparing groups"):
+                    groups = compare_groups(references, several, column, one, thresholds=fixed.get(one), **how)
                 tables.append(grouped_comparison_table(groups))
                 plain[-1].setdefault("by", []).append(groups.to_dict())
     content = {"spoofspan": __version__, "seeds" if seeds else "comparisons": finite(plain)}
@@ -152,15 +201,29 @@ def compare(
     o.show(content, tables, output, out, force)
 
 
+def _share(margin: float | None, measures: list[str]) -> float | None:
+    """A margin as it is printed, in the unit of the values."""
+    from spoofspan.measures.measure import in_percent
+
+    if margin is None:
+        return None
+    percent = [in_percent(one) for one in measures]
+    if any(percent) != all(percent):
+        raise UsageError("--margin: some measures are shares and some are not; compare by one measure")
+    return margin / 100 if all(percent) else margin
+
+
 def _hop(system: Any) -> float | None:
     """Spacing of the scores of a system, of the first seed if it has several; proposals have none."""
     scores = next(iter(system.values())) if isinstance(system, dict) else system
     return getattr(scores, "hop", None)
 
 
-def _thresholds(typed: list[str], files: list[str], measure: str) -> dict[str, float]:
-    """The threshold of each system."""
-    from spoofspan.evaluation.stated_result import read_eer_threshold
+def _thresholds(
+    typed: list[str], files: list[str], measure: str, learned: dict[str, tuple[str, Mapping[str, str]]]
+) -> dict[str, float]:
+    """The threshold of each system, and (``learned``) the hashes of what those in files were learned on."""
+    from spoofspan.evaluation.stated_result import read_threshold
 
     found: dict[str, float] = {}
     for flag, words in (("--system-threshold", typed), ("--system-threshold-from", files)):
@@ -171,7 +234,9 @@ def _thresholds(typed: list[str], files: list[str], measure: str) -> dict[str, f
             if name in found:
                 raise UsageError(f"{flag} {word}: {name} has a threshold already; give one for each system")
             if flag == "--system-threshold-from":
-                found[name] = read_eer_threshold(Path(value), [measure])
+                stated = read_threshold(Path(value), [measure])
+                found[name] = stated.value
+                learned[name] = f"the threshold in {value}", stated.hashes
                 continue
             try:
                 found[name] = float(value)

@@ -1,4 +1,4 @@
-"""What the shell offers when Tab is pressed: names only, without opening a file."""
+"""Completion in the shell: names only, without opening a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Names = Iterable[str] | Callable[[], Iterable[str]]
 def among(names: Names) -> Complete:
     """Offer the names that begin with what was typed; what a function returns is looked up when it is needed."""
 
-    def complete(incomplete: str) -> list[str]:  # typer knows the parameter by its name
+    def complete(incomplete: str) -> list[str]:
         return [name for name in (names() if callable(names) else names) if name.startswith(incomplete)]
 
     return complete
@@ -34,7 +34,7 @@ def benchmarks() -> Iterable[str]:
 
 def eer_rules() -> Iterable[str]:
     """The EER rules; a bucketed one needs numbers of its own."""
-    from spoofspan.measures.eer_rules import EER_RULES
+    from spoofspan.measures.measure import EER_RULES
 
     return ["bucketed(-1,1,10000)" if name == "bucketed" else name for name in EER_RULES]
 
@@ -80,7 +80,7 @@ def written_formats() -> Iterable[str]:
 
 
 def reference_sources() -> Iterable[str]:
-    """What the labels of a dataset may come from."""
+    """Sources of the labels of a dataset."""
     from spoofspan.base.times import milliseconds
     from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
     from spoofspan.formats.datasets.partialspoof_dataset import RTTM_NAMES, SEGMENT_LABELS
@@ -93,7 +93,7 @@ def subjects() -> Iterable[str]:
     from spoofspan.data.rules import CONVENTIONS, RULES
     from spoofspan.evaluation.explain import MEASURES, TOPICS
     from spoofspan.evaluation.synonyms import SYNONYMS
-    from spoofspan.measures.eer_rules import EER_RULES
+    from spoofspan.measures.measure import EER_RULES
 
     events = (name for name in measures() if name.startswith("event-"))
     return [*TOPICS, *MEASURES, *events, *RULES, *EER_RULES, *CONVENTIONS, *benchmarks(), *SYNONYMS]

@@ -1,31 +1,37 @@
-"""``spoofspan convert``: references or scores from one format to another."""
+"""``spoofspan convert``: references, scores or utterance scores from one format to another."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.inputs import Inputs
-from spoofspan.cli.range_options import RangeOptions, takes_ranges
+
+if TYPE_CHECKING:
+    from spoofspan.data.proposals import Proposals
+    from spoofspan.data.references import References
+    from spoofspan.data.scores import Scores
 
 
-@takes_ranges
+@o.takes_ranges
 def convert(
     *,
-    source: Annotated[str, typer.Argument(metavar="IN", help="File, folder, glob or - (stdin).")],
+    source: Annotated[str, o.argument(metavar="IN", help="File, folder, glob or - (stdin).")],
     target: Annotated[
-        str | None, typer.Argument(metavar="OUT", help="File to write; .gz and .zst pack it. - is stdout.")
+        str | None, o.argument(metavar="OUT", help="File to write; .gz and .zst pack it. - is stdout.")
     ] = None,
     kind: str | None = o.flag(
-        None, "references or scores, where the content does not tell.", of=["references", "scores"]
+        None,
+        "references, scores or utterance-scores, if the content does not show it.",
+        of=["references", "scores", "utterance-scores"],
     ),
     from_format: str | None = o.flag(None, "Format of IN, if not recognised.", "--from", of=completion.formats),
     to_format: str | None = o.flag(
-        None, "Format of OUT, if its name does not tell.", "--to", of=completion.written_formats
+        None, "Format of OUT, if its name does not show it.", "--to", of=completion.written_formats
     ),
     dataset: o.DatasetSpec = None,
     reference_source: o.ReferenceSource = None,
@@ -42,13 +48,17 @@ def convert(
     threshold: float | None = o.flag(
         None, "Turn scores into ranges: spoof iff beyond this, on the scale of the scores and their polarity."
     ),
-    ranges: RangeOptions,
+    threshold_from: str | None = o.flag(
+        None, "The same, at the threshold that calibrate --miss-rate found, whose promise then holds."
+    ),
+    ranges: o.RangeOptions,
     force: o.Force = False,
     quiet: o.Quiet = False,
 ) -> None:
     """Convert between formats.
 
-    Converts references or scores. Convert pickles to Parquet before anything else. With --dataset, give OUT only.
+    Converts references, scores in time or of whole utterances. Convert pickles to Parquet before anything else. With
+    --dataset, give OUT only.
 
     With --threshold, scores become ranges: labels of all time (RTTM, TextGrid, ...), or what is called spoof, each
     range with its mean score (.json, .csv). OUT/ is a folder with a file for each utterance.
@@ -57,15 +67,28 @@ def convert(
 
       spoofspan convert dev_score_ali_2_20230101.pkl scores.parquet
 
+      spoofspan convert logits.csv scores.tsv --column logit_real
+
       spoofspan convert scores.parquet found.rttm --threshold 0.3 --min-duration 0.1
 
       spoofspan convert scores.parquet labels/ --to audacity --threshold 0.3
 
+      spoofspan convert scores.parquet found.rttm --threshold-from threshold.json
+
       spoofspan convert --dataset partialspoof:database:eval eval.parquet
     """
+    from spoofspan.formats.calibrations import read_miss_bound
     from spoofspan.formats.convert import convert as convert_file
-    from spoofspan.formats.convert import write_converted
+    from spoofspan.formats.convert import holds_proposals, write_converted
+    from spoofspan.formats.reading import read_scores
 
+    bound = None
+    if threshold_from is not None:
+        if threshold is not None:
+            raise UsageError("give --threshold or --threshold-from, not both")
+        o.refuse_typed(ranges, ("smoothing", "min_duration"), "may drop what is called spoof, and the promise with it")
+        bound = read_miss_bound(threshold_from)
+        threshold = bound.threshold
     if threshold is None:
         ranges.refuse_any("says how ranges are made of scores; give --threshold too")
     elif bare_ids:
@@ -88,37 +111,28 @@ def convert(
         o.must_be_free(None if target.endswith("/") else target, durations_out, force=force)
         about: dict[str, Any] = {"higher": o.polarity(higher), "column": column, "durations": durations}
         if threshold is not None:
-            done = _converted_to_ranges(source, target, threshold, ranges, from_format, hop, about, written)
-            typer.echo(done, err=True)
-            return
-        about |= {
-            "bare_ids": bool(bare_ids),
-            "split": split,
-            "modality": modality,
-            "subset": subset,
-            "spoof_label": spoof_label,
-        }
-        done = convert_file(source, target, kind=kind, from_format=from_format, **about, **written)
-    typer.echo(done, err=True)
+            scores = read_scores(source, hop=hop, format=from_format, **about)
+            if bound is not None:
+                bound.threshold_for(scores.higher)  # or refused
+                o.say([f"promise: {bound.promise}"])
+            as_proposals = holds_proposals(target, to_format)
+            done = write_converted(_ranges_of(scores, threshold, ranges, durations, as_proposals), target, **written)
+        else:
+            about |= {"bare_ids": bool(bare_ids), "spoof_label": spoof_label}
+            about |= {"split": split, "modality": modality, "subset": subset}
+            done = convert_file(source, target, kind=kind, from_format=from_format, **about, **written)
+    click.echo(done, err=True)
 
 
-def _converted_to_ranges(
-    source: str,
-    target: str,
-    threshold: float,
-    ranges: RangeOptions,
-    from_format: str | None,
-    hop: float | None,
-    about: dict[str, Any],
-    written: dict[str, Any],
-) -> str:
-    """Write what scores call spoof, and say what was done."""
-    from spoofspan.formats.convert import holds_proposals, write_converted
-    from spoofspan.formats.reading import read_scores
+def _ranges_of(
+    scores: Scores, threshold: float, ranges: o.RangeOptions, durations: str | None, as_proposals: bool
+) -> References | Proposals:
+    """Labels of all time at a threshold, or what is called spoof; says on stderr how much that is."""
+    from spoofspan.evaluation.cautions import note_called
+    from spoofspan.formats.text.durations import read_durations
+    from spoofspan.measures.events.proposals_from_scores import called_ranges, proposals_from_scores
 
-    scores = read_scores(source, hop=hop, format=from_format, **about)
-    durations = about["durations"]
-    content: Any = ranges.called(scores, threshold, durations)
-    if holds_proposals(target, written["to_format"]):
-        content = ranges.proposed(scores, threshold, durations)
-    return write_converted(content, target, **written)
+    how = ranges.arguments() | {"durations": None if durations is None else read_durations(durations)}
+    called = called_ranges(scores, threshold, **how)
+    o.say(note_called(scores, threshold, called))
+    return proposals_from_scores(scores, threshold, **how) if as_proposals else called

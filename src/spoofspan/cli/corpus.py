@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
+from spoofspan.cli.declarations import CommandGroup
 from spoofspan.cli.help import HelpCommand
-from spoofspan.corpus.channel import Channel
-from spoofspan.corpus.settings import POLICIES, Settings
+from spoofspan.corpus.settings import POLICIES, RECIPES, Settings
+from spoofspan.formats.sound_channel import Channel
 
 if TYPE_CHECKING:
     from spoofspan.report.table import Table
@@ -31,7 +32,9 @@ class BuildOptions:
     )
     held_out: list[str] | None = o.typed_flag("Attack for the evaluation only; may be repeated. none: no attack.")
     attacks: list[str] | None = o.typed_flag(
-        "Make spoofs of bona fide recordings: builtin:all, or one of its vocoders; may be repeated.", "--attack"
+        "Make spoofs of bona fide recordings: builtin:all, or one of its vocoders; may be repeated. "
+        "builtin:copy: copies, for --control of an audit.",
+        "--attack",
     )
     channel: str | None = o.typed_flag(
         "Band in Hz, and noise in dBov, for both classes: 150:6850 or 150:6850:-90. none: as recorded."
@@ -54,10 +57,15 @@ class BuildOptions:
     official_labels: bool = o.typed_flag(
         "Also write segment labels as PartialSpoof does (pickles).", "--official-labels", default=False
     )
+    recipe: str = o.typed_flag(
+        "spoofspan, or partialspoof: what the published scripts of PartialSpoof do.",
+        default=Settings.recipe,
+        of=RECIPES,
+    )
     seed: int = o.typed_flag("Same seed, same bytes.", default=Settings.seed)
 
     def settings(self) -> Settings:
-        """What the flags mean."""
+        """Settings from the flags."""
         read: dict[str, Any] = {
             "utterances": per_set("--utterances-per-set", self.utterances),
             "speakers": per_set("--speakers", self.speakers),
@@ -68,15 +76,21 @@ class BuildOptions:
         return Settings(**vars(self) | read)
 
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Build, check and audit partially spoofed corpora.")
+app = CommandGroup(HelpCommand, "Build, check and audit partially spoofed corpora.")
 
 
-@app.command(cls=HelpCommand)
+@app.subcommand
 @o.takes_options("options", BuildOptions)
 def build(
     *,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to build the corpus in.")],
-    source: Path | None = o.flag(None, "Folder of speech, or a CSV list of it; without it, built-in voices."),
+    out: Annotated[Path, o.argument(metavar="OUT", help="Folder to build the corpus in.")],
+    source: Path | None = o.flag(
+        None, "Folder of speech, VCTK, LibriTTS, ASVspoof, or a CSV list; without it, built-in voices."
+    ),
+    only: Path | None = o.flag(None, "Take these only: a text file, a speaker or a file in each line."),
+    per_speaker: int | None = o.flag(
+        None, "Of each speaker and attack, at most so many at random.", "--recordings-per-speaker"
+    ),
     options: BuildOptions,
     truncated: o.Truncated = "error",
     jobs: int | None = o.flag(None, "Processes; one per core by default.", "--jobs", "-j"),
@@ -96,16 +110,27 @@ def build(
       spoofspan corpus build my-corpus --source speech --held-out A07 --channel 150:6850
 
       spoofspan corpus build my-corpus --source speech --attack builtin:all
+
+      spoofspan corpus build vctk --source VCTK-Corpus-0.92 --recordings-per-speaker 20 --attack builtin:all
     """
     from spoofspan.corpus.building import build as build_corpus
 
-    about = build_corpus(out, source, options.settings(), jobs=jobs, force=force, truncated=truncated)
+    about = build_corpus(
+        out,
+        source,
+        options.settings(),
+        jobs=jobs,
+        force=force,
+        truncated=truncated,
+        only=only,
+        per_speaker=per_speaker,
+    )
     o.show(about, [_corpus_table(out, about)], output)
 
 
-@app.command(cls=HelpCommand)
+@app.subcommand
 def check(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of a corpus.")],
+    folder: Annotated[Path, o.argument(metavar="FOLDER", help="Folder of a corpus.")],
     audit: bool = o.flag(False, "If all agrees, also ask whether it gives itself away.", "--audit"),
     output: o.OutputFormat = o.Output.text,
     quiet: o.Quiet = False,
@@ -137,17 +162,18 @@ def check(
         plain, tables = {**plain, "audit": audited.to_dict()}, [*tables, audited.table()]
     o.show(plain, tables, output)
     if not found.passed:
-        raise typer.Exit(3)
+        raise click.exceptions.Exit(3)
 
 
-@app.command(cls=HelpCommand)
+@app.subcommand
 def audit(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="FOLDER", help="Corpus with PartialSpoof's folders, or a folder of speech, or a list."),
+        o.argument(metavar="FOLDER", help="Corpus with PartialSpoof's folders, or a folder of speech, or a list."),
     ],
     limit: int = o.flag(1000, "How many utterances of each set are looked at, at most."),
     false_alarms: float = o.flag(0.05, "Share of corpora with meaningless labels that may raise an alarm."),
+    control: Path | None = o.flag(None, "The same corpus made of copies (build --attack builtin:copy)."),
     reference_source: o.ReferenceSource = None,
     jobs: int | None = o.flag(None, "Processes; one per core by default.", "--jobs", "-j"),
     output: o.OutputFormat = o.Output.text,
@@ -157,17 +183,26 @@ def audit(
 
     Level, offset, band, noise, silence, lengths, positions and speakers should not tell spoof from bona fide. The audit
     measures each of them like a system, with models that never heard the speaker; 50 % is chance. An alarm is an EER
-    that chance does not explain.
+    that chance does not explain. With a control of copies, it says whether the vocoder or the pipeline causes it.
 
     For example:
 
       spoofspan corpus audit my-corpus
 
+      spoofspan corpus audit my-corpus --control copies
+
       spoofspan corpus audit speech --format json
     """
     from spoofspan.corpus.audit.auditing import audit as audit_corpus
 
-    found = audit_corpus(folder, reference_source=reference_source, limit=limit, false_alarms=false_alarms, jobs=jobs)
+    found = audit_corpus(
+        folder,
+        reference_source=reference_source,
+        limit=limit,
+        false_alarms=false_alarms,
+        control=control,
+        jobs=jobs,
+    )
     o.show(found.to_dict(), [found.table()], output)
 
 
@@ -231,7 +266,7 @@ def _corpus_table(out: Path, about: dict[str, Any]) -> Table:
 
 
 def _channel(channel: dict[str, Any]) -> str:
-    """What both classes went through, in words."""
+    """Channel of both classes, in words."""
     noise = channel["noise_dbov"]
     band = f"{channel['low_hz']:g} to {channel['high_hz']:g} Hz" if "taps" in channel else "all frequencies"
     return f"{band}, {'no noise' if noise is None else f'white noise of {noise:g} dBov'}"

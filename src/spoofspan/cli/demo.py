@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from spoofspan.base.errors import SpoofspanError, SpoofspanWarning
+from spoofspan.base.terminal import Screen, laid_out_for, screen_of
 from spoofspan.cli.options import flag
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import CONVENTIONS, Rules
-from spoofspan.mass.pooling import OF_POINTS
+from spoofspan.mass.points import OF_POINTS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.measurement import Measurement
     from spoofspan.evaluation.resolution_table import ResolutionTable
 
-NARROWEST, WIDEST = 80, 100
+NARROWEST, WIDEST = 80, 100  # columns; a terminal may have fewer
 SHOWN = (0.02, 0.16)  # branches on the page
 
 MEANING = (
@@ -46,7 +48,7 @@ MEANING = (
 OWN_FILES = """\
 spoofspan eval ref.rttm unit0.02.score --durations reco2dur
 spoofspan table ref.rttm 'unit{resolution}.score' --durations reco2dur
-spoofspan demo --out demo            (writes such files, to try things on)
+spoofspan demo --out demo            (writes such files, to experiment with)
 spoofspan demo --report demo.html    (a page: where the system errs)
 """
 OWN_DATA = """\
@@ -59,27 +61,27 @@ print(ss.resolution_table(references, {0.02: scores}))
 """
 
 
-class Format(str, Enum):
-    """How results are printed."""
+class DemoFormat(str, Enum):
+    """Format of printed results."""
 
     text = "text"
     json = "json"
 
 
 def demo(
-    output: Format = flag(Format.text, "How to print the result.", "--format"),
+    output: DemoFormat = flag(DemoFormat.text, "Output format: text or json.", "--format"),
     conventions: bool = flag(
         False, "Measure one corpus and one system under every convention instead.", "--conventions"
     ),
     out: Path | None = flag(
-        None, "Also write the corpus to this folder: labels, scores, a protocol and some sound, to try commands on."
+        None, "Also write the corpus to this folder: labels, scores, a protocol and some sound, to experiment with."
     ),
     report: Path | None = flag(None, "Also write a page that shows where the system errs, as 'spoofspan report' does."),
     force: bool = flag(False, "Write into a folder that is not empty, or over a page.", "--force"),
 ) -> None:
     """Measure a small corpus and explain the numbers.
 
-    The corpus is inside the package. With --out it is also written to files, with a README.txt that says what to type.
+    The corpus is part of the package. --out also writes it to files, with a README.txt that lists commands to try.
 
     For example:
 
@@ -96,10 +98,10 @@ def demo(
     corpus = load_short_tail() if conventions else load()
     if out is not None:
         files = export(corpus, out, force=force, rules={"uncovered": "hold"} if conventions else {})
-        typer.echo(f"{len(files)} files written to {out}; begin with {out / README}", err=True)
+        click.echo(f"{len(files)} files written to {out}; begin with {out / README}", err=True)
         sounds = sum(path.suffix == ".wav" for path in files)
         if sounds:
-            typer.echo(
+            click.echo(
                 f"among them {out / PROTOCOL} (speakers and attacks) and the sound of {sounds} utterances in "
                 f"{out / SOUNDS}",
                 err=True,
@@ -122,13 +124,13 @@ def _write_page(corpus: DemoCorpus, target: Path, force: bool) -> None:
     systems = {f"{_ms(hop)} branch": scores for hop, scores in corpus.systems.items() if hop in SHOWN}
     page = render_page(page_content(corpus.references, systems, settings))
     write_atomically(target, [page.encode()], force)
-    typer.echo(f"{target} written; open it in a browser", err=True)
+    click.echo(f"{target} written; open it in a browser", err=True)
 
 
 # ---------------------------------------------------------------- range EER and resolutions
 
 
-def _demo_of_resolutions(corpus: DemoCorpus, output: Format) -> None:
+def _demo_of_resolutions(corpus: DemoCorpus, output: DemoFormat) -> None:
     from spoofspan.evaluation.evaluate import evaluate
     from spoofspan.evaluation.resolution_table import resolution_table
     from spoofspan.report.results import results_table
@@ -137,13 +139,14 @@ def _demo_of_resolutions(corpus: DemoCorpus, output: Format) -> None:
     hop, system = next(iter(corpus.systems.items()))
     evaluation = evaluate(corpus.references, system, ["range-eer", f"point-eer@{1000 * hop:g}ms"])
     finest = evaluation["range-eer"]
-    if output is Format.json:
+    if output is DemoFormat.json:
         _print_json(corpus, range_eer=finest.to_dict(), table=table.to_dict())
         return
     console = _console()
     console.print(_about(corpus))
     _heading(console, f"The branch with a score every {_ms(hop)}, as 'spoofspan eval' prints it")
-    console.print(results_table(evaluation, signatures=False).render("text"), end="", soft_wrap=True)
+    with laid_out_for(_plain_screen()):
+        console.print(results_table(evaluation, signatures=False).render("text"), end="", soft_wrap=True)
     console.print()
     console.print(
         f"Range EER: {_percent(finest.false_positive_rate)} of the bona fide time is called spoof (FPR), and "
@@ -174,8 +177,8 @@ def _about(corpus: DemoCorpus) -> str:
         f"A corpus of {facts['utterances']} utterances, made of voices and vocoders of the package: "
         f"{facts['bona_fide_seconds']:.1f} s bona fide, {facts['spoof_seconds']:.1f} s spoofed in "
         f"{facts['spoofed_ranges']} ranges of {facts['partially_spoofed_utterances']} utterances (attacks "
-        f"{', '.join(facts['kinds'])}). A countermeasure with a branch per hop ({hops} ms), trained on other voices "
-        "but on the same attacks: on an attack that it has not heard it is near chance. Its scores are higher for bona "
+        f"{', '.join(facts['attacks'])}). A countermeasure with a branch per hop ({hops} ms), trained on other voices "
+        "but on the same attacks: on unseen attacks it performs near chance. Its scores are higher for bona "
         "fide. 'spoofspan experiment' made both."
     )
 
@@ -190,7 +193,7 @@ def _corpus_facts(references: References) -> dict[str, Any]:
         "spoofed_ranges": sum(counts),
         "bona_fide_seconds": int(lasted[~spoof].sum()) / 1e9,
         "spoof_seconds": int(lasted[spoof].sum()) / 1e9,
-        "kinds": list(references.kind_names),
+        "attacks": list(references.attack_names),
     }
 
 
@@ -198,9 +201,24 @@ def _print_table(console: Console, table: ResolutionTable) -> None:
     """As 'spoofspan table' prints it, without the signature, which follows below."""
     from spoofspan.report.resolutions import captions, render, wrapped
 
-    lines = render({"": table}, "text").split("\n")
-    for line in (*lines[: lines.index("")], *(part for note in captions({"": table}) for part in wrapped(note))):
+    with laid_out_for(screen := _plain_screen()):
+        lines = render({"": table}, "text").split("\n")
+    notes = captions({"": table})
+    below = [part for note in notes for part in wrapped(note)] if screen is None else screen.lines(notes)
+    for line in (*_rows_of(lines), *below):
         console.print(line, soft_wrap=True)
+
+
+def _rows_of(lines: list[str]) -> list[str]:
+    """The lines of a table up to its notes: blocks that a narrow terminal puts below one another, each with a rule."""
+    last = max(i for i, line in enumerate(lines) if line and not line.strip("-"))
+    return lines[: lines.index("", last)]
+
+
+def _plain_screen() -> Screen | None:
+    """The terminal, to which rich adds the emphasis."""
+    screen = screen_of(sys.stdout)
+    return None if screen is None else replace(screen, emphasis=False)
 
 
 def _examples(table: ResolutionTable, finest: float, coarsest: float) -> dict[str, str]:
@@ -256,9 +274,9 @@ class _Row:
         return {**before, "measurement": self.measurement and self.measurement.to_dict(), "refusal": self.refusal}
 
 
-def _demo_of_conventions(corpus: DemoCorpus, output: Format) -> None:
+def _demo_of_conventions(corpus: DemoCorpus, output: DemoFormat) -> None:
     rows = _rows_of_conventions(corpus)
-    if output is Format.json:
+    if output is DemoFormat.json:
         windows = [m.to_dict() for m in _windows(corpus).values()]
         _print_json(corpus, conventions=[row.to_dict() for row in rows], windows=windows)
         return
@@ -362,7 +380,7 @@ def _console() -> Console:
     from rich.console import Console
 
     console = Console(highlight=False, markup=False)
-    console.width = min(max(console.width, NARROWEST), WIDEST)
+    console.width = min(max(console.width, 0 if console.is_terminal else NARROWEST), WIDEST)
     return console
 
 
@@ -378,7 +396,7 @@ def _verbatim(console: Console, *lines: str) -> None:
 
 def _print_json(corpus: DemoCorpus, **content: Any) -> None:
     facts = _corpus_facts(corpus.references)
-    typer.echo(json.dumps({"corpus": facts, **content}, indent=2, allow_nan=False))
+    click.echo(json.dumps({"corpus": facts, **content}, indent=2, allow_nan=False))
 
 
 def _percent(rate: float) -> str:

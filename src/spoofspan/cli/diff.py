@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from spoofspan.cli import options as o
-from spoofspan.cli.eval_inputs import (
-    ProposalOptions,
+from spoofspan.cli.inputs import (
+    Inputs,
+    ProposalFlags,
     UtteranceInputs,
     WhereMeasured,
     opened_corpus,
+    takes_inputs,
     takes_utterance_scores,
     takes_where,
 )
-from spoofspan.cli.inputs import Inputs, takes_inputs
 from spoofspan.cli.verify import Fps, RegionsFile
 
 
@@ -24,8 +23,8 @@ from spoofspan.cli.verify import Fps, RegionsFile
 @takes_where
 def diff(
     *,
-    a: Annotated[str, typer.Argument(metavar="A", help="The JSON of eval, or a signature in quotes.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
+    a: Annotated[str, o.argument(metavar="A", help="The JSON of eval, or a signature in quotes.")],
+    b: Annotated[str, o.argument(metavar="B", help="Another one.")],
     inputs: Inputs,
     more: UtteranceInputs,
     fps: Fps = None,
@@ -56,7 +55,8 @@ def diff(
     if inputs.references is None and inputs.dataset is None:
         found = diff_stated(first, second)
     else:
-        with opened_corpus(inputs, more, ProposalOptions(fps=fps), where, quiet=quiet) as (corpus, truth):
+        more, inputs = more.placed(inputs)
+        with opened_corpus(inputs, more, ProposalFlags(fps=fps), where, quiet=quiet) as (corpus, truth):
             found = diff_stated(
                 first,
                 second,

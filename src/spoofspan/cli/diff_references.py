@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
@@ -15,15 +13,15 @@ if TYPE_CHECKING:
 
 
 def diff_references(
-    a: Annotated[str, typer.Argument(metavar="A", help="One reference of the corpus.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another reference of the same corpus.")],
+    a: Annotated[str, o.argument(metavar="A", help="One reference of the corpus.")],
+    b: Annotated[str, o.argument(metavar="B", help="Another reference of the same corpus.")],
     format_a: str | None = o.flag(None, "Format of A, if not recognised.", of=completion.reference_formats),
     format_b: str | None = o.flag(None, "Format of B, if not recognised.", of=completion.reference_formats),
     durations: o.Durations = None,
     hop: float | None = o.flag(None, "Spacing of label arrays in seconds."),
     spoof_label: o.SpoofLabel = None,
-    spoof_label_b: int | None = o.flag(None, "The same of B, if it is not that of A.", of=["0", "1"]),
-    most: int = o.flag(10, "How many utterances to list.", min=0),
+    spoof_label_b: int | None = o.flag(None, "The same for B, if it differs.", of=["0", "1"]),
+    most: int = o.flag(10, "Number of utterances to list.", min=0),
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
     force: o.Force = False,

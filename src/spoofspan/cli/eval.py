@@ -2,46 +2,203 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import cache, partial
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-import typer
+import click
 
-from spoofspan.base.errors import UsageError, reason_of
+from spoofspan.base.errors import UsageError, nearest_name, reason_of
 from spoofspan.base.progress import progress
+from spoofspan.cli import completion
 from spoofspan.cli import options as o
-from spoofspan.cli.algorithm import AlgorithmOptions, takes_algorithm
-from spoofspan.cli.benchmark_options import takes_benchmark
-from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
-from spoofspan.cli.eval_inputs import (
-    ProposalOptions,
+from spoofspan.cli.inputs import (
+    Inputs,
+    ProposalFlags,
     UtteranceInputs,
     WhereMeasured,
     opened_corpus,
+    read_column,
+    takes_inputs,
     takes_proposals,
     takes_utterance_scores,
     takes_where,
 )
-from spoofspan.cli.inputs import Inputs, read_column, takes_inputs
-from spoofspan.cli.like_option import takes_like
-from spoofspan.formats.datasets.benchmarks import BenchmarkRun
+from spoofspan.cli.words import check_tier, column_of_words, cut_system, read_words
+from spoofspan.formats.datasets.benchmarks import BenchmarkRun, find_benchmark
 
 if TYPE_CHECKING:
     from spoofspan.base.errors import UndefinedMeasureError
+    from spoofspan.evaluation.corpus import Corpus, Evaluation
     from spoofspan.evaluation.crossed import CrossedBreakdown
     from spoofspan.evaluation.measurement import Measurement
-    from spoofspan.measures.measure import Measure
-    from spoofspan.measures.measure_settings import ScoresAre
+    from spoofspan.evaluation.words import WordCorpus
+    from spoofspan.measures.measure import Measure, ScoresAre
     from spoofspan.measures.operating_point import OperatingPoint
     from spoofspan.measures.per_utterance import UtteranceErrors
 
 
-@takes_like
-@takes_benchmark
+ALGORITHMS = ("exact", "bisection")
+
+
+@dataclass(frozen=True)
+class AlgorithmOptions:
+    """Algorithm of the range EER: exactly, or by the paper's Algorithm 1 with its trace."""
+
+    algorithm: str | None = o.typed_flag(
+        "Algorithm for the range EER: exact (default), or bisection (the paper's Algorithm 1, with its trace).",
+        of=ALGORITHMS,
+    )
+    precision: float | None = o.typed_flag("Bisection: stop when FPR and FNR differ by less than this (1e-5).")
+    quantiles: str | None = o.typed_flag(
+        "Bisection: real (default, as in the published script) or integer (as printed).", of=["real", "integer"]
+    )
+
+    def bisects(self, measures: list[str] | None, not_exact: Mapping[str, Any]) -> bool:
+        """True if Algorithm 1 is asked for; refuses what it cannot do."""
+        if self.algorithm not in (None, *ALGORITHMS):
+            raise UsageError(f"--algorithm {self.algorithm}: {nearest_name(str(self.algorithm), ALGORITHMS)}")
+        if self.algorithm != "bisection":
+            o.refuse_typed(self, ("precision", "quantiles"), "goes with --algorithm bisection; leave it out")
+            return False
+        if measures and measures != ["range-eer"]:
+            other = next(one for one in measures if one != "range-eer")
+            raise UsageError(f"--algorithm bisection estimates the range EER; measure {other} apart, without it")
+        for name, value in not_exact.items():
+            if value not in (None, False, []):
+                raise UsageError(f"--{name} needs the exact range EER; leave it or --algorithm bisection out")
+        return True
+
+    def evaluate(self, system: tuple[Any, Any], convention: str, rules: Mapping[str, Any]) -> Evaluation:
+        """Run Algorithm 1."""
+        from spoofspan.evaluation.corpus import Evaluation
+        from spoofspan.evaluation.evaluate import bisection_eer
+
+        precision = 1e-5 if self.precision is None else self.precision
+        quantiles = cast('Literal["real", "integer"]', self.quantiles or "real")
+        found = bisection_eer(*system, precision=precision, quantiles=quantiles, convention=convention, **rules)
+        return Evaluation({found.measure: found})
+
+
+takes_algorithm = o.takes_options("algorithm", AlgorithmOptions)
+
+# ---------------------------------------------------------------- flags that fill in others
+
+DEFAULTS = {"convention": "default"}  # of flags that are something if they are not typed
+BenchmarkName = Annotated[
+    str | None,
+    o.option(
+        "Measure as this benchmark is ranked. spoofspan benchmarks lists them, with their labels, measures and rules.",
+        of=completion.benchmarks,
+    ),
+]
+Like = Annotated[
+    str | None,
+    o.option("Take over measures and rules. From the JSON of eval, or a signature in quotes.", metavar="RESULT"),
+]
+
+
+def filled_in_by_like_and_benchmark(command: o.Command) -> o.Command:
+    """Let --like and --benchmark fill in other flags; what is typed as well takes precedence.
+
+    The command gets the BenchmarkRun, or None.
+    """
+
+    @wraps(command)
+    def filled_in(*, like: str | None = None, benchmark: str | None = None, **typed: Any) -> None:
+        run = None
+        if like is not None:
+            typed = _as_in(like, typed)
+        if benchmark is not None:
+            run, typed = _as_ranked(benchmark, typed)
+        command(benchmark=run, **typed)
+
+    own = inspect.signature(command).parameters
+    parameters = [one.replace(annotation=BenchmarkName) if name == "benchmark" else one for name, one in own.items()]
+    like = inspect.Parameter("like", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Like)
+    parameters.insert(1 + list(own).index("measure"), like)
+    return o.with_parameters(filled_in, parameters)
+
+
+def _given(typed: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of some flags that were typed."""
+    return {name: typed[name] for name in names if typed[name] not in (None, [], DEFAULTS.get(name))}
+
+
+def _as_in(like: str, typed: dict[str, Any]) -> dict[str, Any]:
+    """Fill in the measures and rules of a result; says which of those that were typed differ from it."""
+    from spoofspan.evaluation.signature_text import BISECTION
+    from spoofspan.evaluation.stated_result import StatedResult
+
+    result = StatedResult.read(like)
+    found: dict[str, Any] = {
+        "measure": result.measures,
+        "convention": result.convention,
+        "eer_rule": result.eer_rule,
+        "scores_are": result.scores_are,
+        "asv_rates": result.setting("asv-rates") if typed["asv_scores"] is None else None,
+        **result.proposing,
+        **result.rules,
+    }
+    if found.pop("regions", None) is not None and typed["regions"] is None:
+        raise UsageError(f"{result.name} was measured in regions; give their file with --regions")
+    if (bisection := BISECTION.fullmatch(result.measures[0])) is not None:
+        found |= {"measure": None, "algorithm": "bisection", "eer_rule": None, **bisection.groupdict()}
+        found["precision"] = float(bisection["precision"])
+    if result.setting("threshold") is not None and typed["threshold"] is None and typed["threshold_from"] is None:
+        raise UsageError(
+            f"{result.name} was measured at a given threshold, which belongs to its system; give --threshold or "
+            "--threshold-from"
+        )
+    known = {name: value for name, value in found.items() if value is not None}
+    given = _given(typed, known)
+    for name, value in given.items():
+        if value != known[name]:
+            o.say([f"note: --{name.replace('_', '-')} {value} differs from {result.name}"])
+    return {**typed, **known, **given}
+
+
+def _as_ranked(name: str, typed: dict[str, Any]) -> tuple[BenchmarkRun, dict[str, Any]]:
+    """Fill in the flags that were not typed; says what is not as the benchmark is ranked."""
+    benchmark = find_benchmark(name)
+    options: dict[str, Any] = {**benchmark.options, "measure": list(benchmark.measures)}
+    # files that state these themselves are taken at their word
+    stated: dict[str, Any] = {key: options.pop(key) for key in ("higher", "hop") if key in options}
+    assumed = {key: value for key, value in stated.items() if typed[key] is None}
+    given = _given(typed, options)
+    changed = [key for key, value in given.items() if value != options[key]]
+    changed += [key for key in _deviations(options.get("convention"), typed) if key not in changed]
+    run = BenchmarkRun(name, benchmark, tuple(f"--{key.replace('_', '-')}" for key in changed), assumed)
+    o.say([f"{benchmark.name}: {benchmark.title}; ranked: {benchmark.ranked}", *(f"note: {one}" for one in run.notes)])
+    filled = {**typed, **options, **given}
+    if filled["dataset"] is not None:  # whose name has the set
+        filled["split"] = typed["split"]
+    if benchmark.takes == "utterance-scores" and filled["utterance_scores"] is None:
+        # the second word is what --utterance-scores would name
+        filled["scores"], filled["utterance_scores"] = None, filled["scores"]
+    return run, filled
+
+
+def _deviations(convention: str | None, typed: dict[str, Any]) -> list[str]:
+    """The typed rules that a benchmark's convention, if it has one, sets otherwise."""
+    from spoofspan.data.rules import CONVENTIONS, RULES
+
+    if convention is None:  # its rules are the defaults, and most of these have to be stated
+        return []
+    sets = CONVENTIONS[convention].measures.values()
+    found = [key for key in RULES if any(typed.get(key) not in (None, getattr(rules, key)) for rules, _ in sets)]
+    return found + [key for key in ("eer_rule",) if any(typed[key] not in (None, rule) for _, rule in sets)]
+
+
+# ---------------------------------------------------------------- the command
+
+
+@filled_in_by_like_and_benchmark
 @takes_inputs
-@takes_bootstrap
+@o.takes_bootstrap
 @takes_utterance_scores
 @takes_proposals
 @takes_algorithm
@@ -58,13 +215,15 @@ def eval_(
     threshold: float | None = o.flag(
         None, "Decision threshold. For measures that need one.", show_default="where the EER is"
     ),
-    threshold_from: Path | None = o.flag(None, "The same, from the EER in another eval's JSON."),
+    threshold_from: Path | None = o.flag(
+        None, "The same, from the EER in another eval's JSON. Or from calibrate --miss-rate."
+    ),
     scores_are: o.ScoresAre = None,
     more: UtteranceInputs,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     algorithm: AlgorithmOptions,
-    proposals: ProposalOptions,
+    proposals: ProposalFlags,
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
     force: o.Force = False,
@@ -73,16 +232,27 @@ def eval_(
         None, "Also write errors by utterance to this file. Its name ends in .csv, .json or .parquet."
     ),
     own_eer: bool = o.flag(False, "With --per-utterance: each utterance's own range EER as well.", "--own-eer"),
+    confusion: bool = o.flag(
+        False,
+        "Also print confusion matrices, in seconds or counts; JSON always has them.",
+        "--confusion",
+    ),
     by: list[str] | None = o.flag(
         None,
-        "Break down by kind, length, boundary or speaker. The first measure, by any column of --metadata; "
-        "attack,codec crosses two columns, for every measure. May be repeated.",
+        "Break down by attack, length, share, boundary, speaker. The first measure, by any column of --metadata; share "
+        "is that of spoofed time; attack,codec crosses two columns, for every measure. May be repeated.",
     ),
+    words: str | None = o.flag(
+        None,
+        "Measure words, of a CTM file or TextGrids: utterance-eer is then that of words. With event measures: the "
+        "edges of words, for --by boundary.",
+    ),
+    tier: str | None = o.flag(None, "The tier of TextGrids that has the words.", show_default="words"),
     heatmap: Path | None = o.flag(
         None, "Also draw the crossed table of the first measure, to this .png, .svg or .pdf."
     ),
     metadata: o.Metadata = None,
-    bootstrap: BootstrapOptions,
+    bootstrap: o.BootstrapOptions,
     where: WhereMeasured,
     quiet: o.Quiet = False,
     rules: dict[str, Any],
@@ -99,7 +269,7 @@ def eval_(
 
       spoofspan eval --dataset partialspoof:database:eval output --hop 0.02
 
-      spoofspan eval ref.rttm eval.score --by kind --confidence 0.95
+      spoofspan eval ref.rttm eval.score --by attack --confidence 0.95
 
       spoofspan eval ref.rttm eval.score -m range-f1 --threshold-from dev.json
 
@@ -109,7 +279,7 @@ def eval_(
 
       spoofspan eval "labels/*.parquet" "scores/*.parquet" --scheduler tcp://head:8786
 
-      spoofspan eval ref.rttm eval.score --by kind --by speaker --metadata protocol.txt
+      spoofspan eval ref.rttm eval.score --by attack --by speaker --metadata protocol.txt
 
       spoofspan eval ref.rttm eval.score --confidence 0.95 --metadata protocol.txt
 
@@ -121,12 +291,15 @@ def eval_(
 
       spoofspan eval metadata.json proposals.json -m event-ap@iou=0.5
 
+      spoofspan eval ref.rttm eval.score --words alignment.ctm --confidence 0.95
+
       spoofspan eval ref.rttm eval.score --algorithm bisection --precision 1e-5
 
       spoofspan eval ref.rttm eval.score --like published.json
 
       spoofspan eval --benchmark av-deepfake1m val_metadata.json prediction.json
     """
+    from spoofspan.evaluation.corpus import CorpusInMemory
     from spoofspan.evaluation.plan import EvaluationOptions
     from spoofspan.report.results import render
 
@@ -142,19 +315,28 @@ def eval_(
     if threshold_from is not None:
         if threshold is not None:
             raise UsageError("give --threshold or --threshold-from, not both")
-        from spoofspan.evaluation.stated_result import read_eer_threshold
+        from spoofspan.evaluation.stated_result import read_threshold, warn_if_learned_here
 
-        threshold = read_eer_threshold(threshold_from, measure or [], given=more.utterance_scores is not None)
+        learned = read_threshold(threshold_from, measure or [], given=more.utterance_scores is not None)
+        threshold = learned.value
     # what bisection has no answer to
     exact = {"eer-rule": eer_rule, "threshold": threshold, "by": by, "per-utterance": per_utterance, **vars(where)}
     exact |= {"utterance-scores": more.utterance_scores}
-    exact |= {"confidence": bootstrap.confidence}
+    exact |= {"confidence": bootstrap.confidence, "words": words}
+    check_tier(words, tier)
     if algorithm.bisects(measure, exact):
-        found = algorithm.evaluate(inputs.read(), EvaluationOptions(convention, rules=rules))
+        found = algorithm.evaluate(inputs.read(), convention, rules)
         o.deliver(render(found, output.value, full_signature=full_signature, benchmark=benchmark), output, out, force)
         return
     with opened_corpus(inputs, more, proposals, where, quiet=quiet) as (corpus, truth):
         alone = more.alone(inputs)
+        # of events, words only say where their edges are (--by boundary)
+        edges = (
+            read_words(words, tier) if words and measure and all(one.startswith("event-") for one in measure) else None
+        )
+        cut = _cut(corpus, words, tier) if words is not None and edges is None else None
+        if cut is not None:
+            corpus, measure = CorpusInMemory(cut.references, cut.scores), measure or ["utterance-eer"]
         options = EvaluationOptions(
             convention, eer_rule, threshold, cast("ScoresAre | None", scores_are), more.read_asv(truth), rules=rules
         )
@@ -165,29 +347,35 @@ def eval_(
             beside = inputs.labels_file() if alone else None
             known = beside if metadata is None else inputs.identify(metadata).sources
         # how proposals are made concerns the measures alone, and neither breakdowns nor utterances
-        asked = replace(
-            options, resampling=bootstrap.resampling_if_asked(known, inputs.bare_ids), **proposals.arguments()
-        )
+        resampling = bootstrap.resampling_if_asked(known, inputs.bare_ids)
+        if cut is not None and resampling is not None:  # words of one utterance are no independent trials
+            resampling = cut.resampling(resampling)
+        asked = replace(options, resampling=resampling, **proposals.arguments())
         if per_utterance is None:  # whose errors are those at the threshold
             asked.refuse_unused_threshold(measure or corpus.default_measures(convention))
         evaluation = corpus.evaluate(measure, asked) if measure else corpus.evaluate_defaults(asked, _say_left_out)
         first = next(iter(evaluation.measurements.values()))
-        column = cache(partial(read_column, known, inputs.bare_ids))
-        crossing = [one for one in by or () if crosses(one, first, alone)]
+        if threshold_from is not None:
+            warn_if_learned_here(f"the threshold in {threshold_from}", learned.hashes, first.signature)
+        column: Callable[[str], Mapping[str, str]] = cache(partial(read_column, known, inputs.bare_ids))
+        if cut is not None:
+            column = partial(column_of_words, cut, column)
+        crossing = [one for one in by or () if crosses(one, first, corpus, alone=alone)]
         plain = [one for one in by or () if one not in crossing]
         grouped = replace(options, resampling=asked.resampling)
-        breakdowns = [corpus.break_down(one, first.measure, grouped, column) for one in plain]
+        of_events = first.measure.startswith("event-")  # whose attacks and lengths are those of events, and not of time
+        breakdowns = [corpus.break_down(one, first.measure, grouped, column) for one in plain if not of_events]
         # every measure has its own table
         crossed = [corpus.cross(one, name, asked, column) for one in crossing for name in evaluation.measurements]
+        crossed += [corpus.group_events(one, name, asked, edges) for one in plain for name in evaluation if of_events]
         if per_utterance is not None:
             # a development threshold of points or whole utterances says nothing about ranges
             of_ranges = threshold_from is None or not measure or any(one.startswith("range-") for one in measure)
             at = corpus.range_operating_point(evaluation, options, threshold if of_ranges else None)
             errors = corpus.errors_by_utterance(at, options, own_eer=own_eer)
         with progress("signing"):
-            text = render(
-                evaluation, output.value, breakdowns, crossed, full_signature=full_signature, benchmark=benchmark
-            )
+            look: dict[str, Any] = {"full_signature": full_signature, "benchmark": benchmark, "confusion": confusion}
+            text = render(evaluation, output.value, breakdowns, crossed, **look)
         o.deliver(text, output, out, force)
         if heatmap is not None:
             _draw(crossed, heatmap, force)
@@ -195,11 +383,27 @@ def eval_(
             _write_utterances(errors, per_utterance, at, force)
 
 
-def crosses(by: str, first: Measurement, alone: bool) -> bool:
-    """Whether a breakdown is a table of cells: of two columns, of whole utterances, of points or of events."""
-    from spoofspan.evaluation.breakdown import BREAKDOWNS
+def _cut(corpus: Corpus, words: str, tier: str | None) -> WordCorpus:
+    """Make an utterance of each word of an alignment."""
+    from spoofspan.evaluation.corpus import CorpusInMemory
 
-    return "," in by or ((alone or not first.measure.startswith("range-")) and by not in BREAKDOWNS)
+    if not isinstance(corpus, CorpusInMemory):
+        raise UsageError(
+            "--words needs scores in time, in memory: give REFERENCES and SCORES, without --stream and --jobs"
+        )
+    if corpus.utterance_scores is not None or corpus.boundary_scores is not None:
+        raise UsageError("--words measures words; leave --utterance-scores and --boundary-scores out")
+    return cut_system(corpus.references, corpus.system, read_words(words, tier))
+
+
+def crosses(by: str, first: Measurement, corpus: Corpus, *, alone: bool) -> bool:
+    """True if a breakdown is a table of cells: of two columns, of whole utterances, of points or of events."""
+    if "," in by:
+        return True
+    if first.measure.startswith("range-") and not alone:
+        return False
+    of_columns = ("share",) if first.measure.startswith("event-") else ("share", "attack")
+    return by in of_columns or not corpus.knows_groups(by)
 
 
 def _check_heatmap(heatmap: Path, by: list[str] | None) -> None:
@@ -211,10 +415,11 @@ def _check_heatmap(heatmap: Path, by: list[str] | None) -> None:
 
 
 def _draw(crossed: list[CrossedBreakdown], heatmap: Path, force: bool) -> None:
-    from spoofspan.report.figures.heatmap import draw_crossed
-    from spoofspan.report.figures.style import save
+    from spoofspan.report.figures import plots
+    from spoofspan.report.figures.style import OURS, save
 
-    save(draw_crossed(next(one for one in crossed if len(one.by) > 1)), heatmap, force)
+    shown = next(one for one in crossed if len(one.by) > 1)
+    save(plots.heatmap(shown, style=OURS), heatmap, force)
 
 
 def _check_own_eer(per_utterance: Path | None, eer_rule: str | None, convention: str) -> None:
@@ -232,8 +437,8 @@ def _write_utterances(errors: UtteranceErrors, target: Path, at: OperatingPoint,
     from spoofspan.report.results import utterances_file
 
     write_atomically(target, utterances_file(errors, target.name, at), force)
-    typer.echo(f"errors of {len(errors.utterances):,} utterances ({at.decision}): {target}", err=True)
+    click.echo(f"errors of {len(errors.utterances):,} utterances ({at.decision}): {target}", err=True)
 
 
 def _say_left_out(measure: Measure, error: UndefinedMeasureError) -> None:
-    typer.echo(f"note: {measure} is left out: {reason_of(error)}", err=True)
+    o.say([f"note: {measure} is left out: {reason_of(error)}"])

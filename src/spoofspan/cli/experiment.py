@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
 from spoofspan.base.errors import UsageError
 from spoofspan.base.extras import require
@@ -18,9 +18,9 @@ TRAINED = [name for name in PRESETS if name != "baseline"]
 
 
 def experiment(
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for everything that is made.")],
+    out: Annotated[Path, o.argument(metavar="OUT", help="Folder for everything that is made.")],
     *,
-    preset: str = o.flag("small-cpu", "What is trained: small-cpu or paper-multi.", of=TRAINED),
+    preset: str = o.flag("small-cpu-multi", "What is trained: small-cpu-multi or paper-multi.", of=TRAINED),
     data: Path | None = o.flag(None, "PartialSpoof, or a corpus with its folders; without it, one is built."),
     systems: str = o.flag(
         "multi,baseline,joint-detector",
@@ -73,10 +73,13 @@ def experiment(
         hold_out=hold_out,
     )
     results = run(asked, out, device=device, processes=processes, jobs=jobs, report=report, say=not quiet)
+    if quiet and output is o.Output.text:
+        return
     o.deliver(results.render(output.value), output)
     places = results.places
     with_page = report and hold_out is None
-    typer.echo(f"\ntables in {places.tables}" + (f", page: {places.page}" if with_page else ""), err=True)
+    if not quiet:
+        click.echo(f"\ntables in {places.tables}" + (f", page: {places.page}" if with_page else ""), err=True)
 
 
 def _words(typed: str) -> tuple[str, ...]:

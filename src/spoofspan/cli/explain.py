@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
-import typer
+import click
 
+from spoofspan.base.terminal import fitted, screen_of
 from spoofspan.cli import completion
+from spoofspan.cli import options as o
 
 
 def explain(
     subject: Annotated[
         str,
-        typer.Argument(
+        o.argument(
             metavar="SUBJECT",
             help="A measure, a rule, a convention, a benchmark, a word of the literature, a topic, or a signature.",
-            autocompletion=completion.among(completion.subjects),
+            complete=completion.among(completion.subjects),
         ),
     ] = "topics",
 ) -> None:
@@ -50,11 +53,11 @@ def explain(
         if is_signature(subject):  # nothing else is near
             raise
         text = _benchmark(subject) or _nearest(subject)
-    typer.echo(text)
+    click.echo(fitted(text, screen_of(sys.stdout)))
 
 
 def _benchmark(name: str) -> str:
-    """What a benchmark measures; nothing if it is none."""
+    """Description of a benchmark; nothing if it is none."""
     from spoofspan.formats.datasets.benchmarks import benchmarks, find_benchmark
     from spoofspan.report.results import benchmark_table
 
@@ -72,5 +75,5 @@ def _nearest(subject: str) -> str:
         raise UsageError(f"{subject}: {dated}")
     nearest = nearest_subject(subject)
     text = explain(nearest or subject)
-    typer.echo(f"note: nothing is called {subject!r}; this is {nearest!r}", err=True)
+    click.echo(f"note: nothing is called {subject!r}; this is {nearest!r}", err=True)
     return text

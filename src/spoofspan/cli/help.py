@@ -1,19 +1,24 @@
 """Help pages that fit a screen: examples first, options in groups, rare ones by name; ``--help-all`` has everything.
 
 The rules are the same in every command, so their flags are described in one place: ``spoofspan explain rules``.
+
+Mistakes that a parser would accept, or would blame on something else, are refused before anything is read, with what to
+type instead: a flag that takes one value and is repeated, a list without commas, another program's name of a flag.
 """
 
 from __future__ import annotations
 
 import re
+import sys
+from collections import Counter
 from inspect import cleandoc
+from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from typer.core import TyperCommand
+import click
 
-from spoofspan.cli.plain_values import with_plain_values
-from spoofspan.cli.typed_words import refuse_mistyped
+from spoofspan.base.terminal import laid_out_for, screen_of
 
 IN_FULL = "--help-all"
 ABOUT_HELP = f"Show this page; {IN_FULL} describes every option."
@@ -21,17 +26,18 @@ ABOUT_HELP = f"Show this page; {IN_FULL} describes every option."
 # a command's own.
 GROUPS = {
     "Inputs": (
-        "dataset durations hop higher metadata benchmark utterance_scores | column reference_source reference_format "
-        "scores_format reference_hop spoof_label bare_ids label2id split modality subset utterance_scores_format "
-        "utterance_column utterance_higher asv_scores asv_rates boundary_scores fps"
+        "dataset durations hop higher metadata benchmark | utterance_scores training_resolution column "
+        "reference_source reference_format scores_format reference_hop spoof_label bare_ids label2id split "
+        "modality subset utterance_scores_format utterance_column utterance_higher asv_scores asv_rates "
+        "boundary_scores fps"
     ),
     "Measures": (
         "measure threshold threshold_from by per_utterance | scores_are algorithm precision quantiles smoothing "
-        "merge_gap min_duration own_eer like"
+        "merge_gap min_duration own_eer like words tier"
     ),
     "Rules": "convention eer_rule |",
     "Uncertainty": "confidence cluster interval | replicates seed workers",
-    "Output": "output out force full_signature quiet help | stream jobs scheduler heatmap",
+    "Output": "output out force full_signature quiet help | stream jobs scheduler heatmap confusion",
 }
 OWN = "Options"
 EVERY_FLAG = "Every rule is a flag, such as --gaps bonafide"
@@ -42,7 +48,7 @@ SEVERAL = {"eval": "for several systems: spoofspan compare REFERENCES SCORES SCO
 NAMES_UP_TO = 25  # columns; a longer name stands on a line of its own
 
 
-class HelpCommand(TyperCommand):
+class HelpCommand(click.Command):
     """A command whose help is in groups."""
 
     _in_full = False
@@ -61,9 +67,10 @@ class HelpCommand(TyperCommand):
             ctx.fail(f"{count} too many: {' '.join(map(repr, extra[:5]))}; {remedy}")
         return extra
 
-    def get_params(self, ctx: Any) -> list[Any]:
-        """The flags and arguments, which convert plain values themselves."""
-        return with_plain_values(super().get_params(ctx))
+    def invoke(self, ctx: Any) -> Any:
+        """Lay results out for the terminal, if they go to one."""
+        with laid_out_for(None if ctx.params.get("out") is not None else screen_of(sys.stdout)):
+            return super().invoke(ctx)
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """The first sentence, examples, and then the rest."""
@@ -85,8 +92,8 @@ class HelpCommand(TyperCommand):
             record = param.get_help_record(ctx)
             if record is not None:
                 about = record[1] if self._in_full else _first_sentence(record[1])
-                about = ABOUT_HELP if param.name == "help" else about
-                groups[_group_of(param)][str(param.name)] = (record[0].replace("<list[str]>", "<str>"), about)
+                name = "help" if "--help" in param.opts else str(param.name)  # click's own name of it varies
+                groups[_group_of(param, name)][name] = (record[0], ABOUT_HELP if name == "help" else about)
         rules = groups.pop(EVERY_RULE)
         if self._in_full:
             groups["Rules"] |= rules
@@ -114,13 +121,13 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _group_of(param: Any) -> str:
+def _group_of(param: Any, name: str) -> str:
     from spoofspan.data.rules import RULES
 
     if param.param_type_name == "argument":
         return "Arguments"
-    found = next((group for group, names in GROUPS.items() if param.name in names.split()), OWN)
-    return EVERY_RULE if found == OWN and param.name in RULES and _flag(param.name) in param.opts else found
+    found = next((group for group, names in GROUPS.items() if name in names.split()), OWN)
+    return EVERY_RULE if found == OWN and name in RULES and _flag(name) in param.opts else found
 
 
 def _first_sentence(about: str) -> str:
@@ -145,3 +152,91 @@ def _write_text(formatter: Any, text: str) -> None:
         formatter.write_paragraph()
     with formatter.indentation():
         formatter.write_text(text.strip())
+
+
+# ---------------------------------------------------------------- what was mistyped
+
+MEASURE = re.compile(r"(range|point|utterance|event)-[a-z][a-z0-9-]*(@\S+)?")
+RESOLUTION = re.compile(r"[0-9]+(\.[0-9]+)?(ms)?")
+# Flags of other programs, by the value of --format that does the same.
+FORMATS = ("json", "csv", "markdown", "latex")
+# Flags of other programs, and what to type here; the first flag of a pair must be one of the command.
+OTHER_FLAGS = {
+    **dict.fromkeys(
+        ("--metric", "--metrics", "--measures"), ("--measure", "give each one with -m, such as -m range-eer")
+    ),
+    **dict.fromkeys(("--ci", "--alpha", "--level"), ("--confidence", "give --confidence 0.95 for intervals at 95 %")),
+    **dict.fromkeys(
+        ("--bootstrap", "--n-bootstrap", "--n-resamples"),
+        ("--replicates", "give --confidence 0.95 --interval percentile --replicates 1000"),
+    ),
+    **dict.fromkeys(("--output", "--save", "--output-file", "-o"), ("--out", "give --out FILE")),
+    **dict.fromkeys(("--group-by", "--groupby"), ("--by", "give --by attack, or --by COLUMN --metadata FILE")),
+    **dict.fromkeys(("--duration", "--reco2dur", "--utt2dur"), ("--durations", "give --durations FILE")),
+    **dict.fromkeys(("--frame-shift", "--frame-hop", "--unit"), ("--hop", "give --hop in seconds, such as 0.02")),
+    **dict.fromkeys(("--polarity", "--pos-label"), ("--higher", "give --higher bonafide or --higher spoof")),
+    **dict.fromkeys(("--ref", "--reference", "--references", "--rttm"), ("--hop", "give REFERENCES as the first word")),
+    **dict.fromkeys(("--hyp", "--score", "--scores"), ("--scores-format", "give SCORES after REFERENCES")),
+    **dict.fromkeys(("--overwrite", "--yes", "-f", "-y"), ("--force", "give --force")),
+    **dict.fromkeys(
+        ("--verbose", "-v", "--debug"), ("--signature", "progress is shown anyway; --signature prints more")
+    ),
+    **dict.fromkeys(("--num-workers", "--processes", "--n-jobs"), ("--jobs", "give --jobs N")),
+}
+
+
+def refuse_mistyped(command: Any, ctx: Any, args: list[str]) -> None:
+    """Refuse such mistakes; what a parser refuses by itself is left to it."""
+    flags = {flag for param in command.get_params(ctx) for flag in param.opts}
+    for name in FORMATS:
+        if f"--{name}" in args and f"--{name}" not in flags and "--format" in flags:
+            ctx.fail(f"no option --{name}: give --format {name}")
+    for name in (word.partition("=")[0] for word in args):
+        ours, advice = OTHER_FLAGS.get(name, ("", ""))
+        if ours in flags and name not in flags:
+            ctx.fail(f"no option {name}: {advice}")
+    if "--resolution" in args and "--resolution" not in flags and "--measure" in flags:
+        ctx.fail("no option --resolution: a resolution is part of a measure, such as -m point-eer@20ms")
+    if "--resolutions" in args and "--resolutions" not in flags and "--measure" in flags:
+        ctx.fail(
+            "no option --resolutions: each resolution is a measure, -m point-eer@20ms -m point-eer@160ms; for a table "
+            "of them: spoofspan table REFERENCES SCORES --resolutions 20,160"
+        )
+    if "--utterance-scores" in args and "--utterance-scores" not in flags and "--scores-format" in flags:
+        ctx.fail("no option --utterance-scores: give the file of utterance scores as SCORES, after REFERENCES")
+    opts, extra, order = command.make_parser(ctx).parse_args(args=list(args))
+    _refuse_repeated(ctx, order)
+    words = [word for param in command.get_params(ctx) if _is_argument(param) for word in _words(opts.get(param.name))]
+    for word in (*words, *extra):
+        if (MEASURE.fullmatch(word) or RESOLUTION.fullmatch(word)) and not Path(word).exists():
+            _refuse_stray(ctx, word, flags, opts)
+
+
+def _refuse_repeated(ctx: Any, order: list[Any]) -> None:
+    """Refuse a flag that takes one value and is given several times: all but the last would be lost."""
+    for param, times in Counter(param for param in order if not _is_argument(param)).items():
+        if times > 1 and not (param.multiple or param.is_flag or param.count):
+            ctx.fail(f"{max(param.opts, key=len)} is given {times} times, and takes one value; give it once")
+
+
+def _refuse_stray(ctx: Any, word: str, flags: set[str], opts: dict[str, Any]) -> None:
+    """Refuse a word in the place of a file that belongs to the list of a flag before it."""
+    if "--measure" in flags and opts.get("measure") and MEASURE.fullmatch(word):
+        first = opts["measure"] if isinstance(opts["measure"], str) else opts["measure"][-1]
+        several = any(param.multiple for param in ctx.command.get_params(ctx) if param.name == "measure")
+        ctx.fail(
+            f"{word} is a measure; "
+            + (f"give each its own flag: -m {first} -m {word}" if several else "this command takes one: give one -m")
+        )
+    if opts.get("resolutions") and RESOLUTION.fullmatch(word):
+        ctx.fail(f"{word} is no file; write resolutions with commas: --resolutions {opts['resolutions']},{word}")
+
+
+def _is_argument(param: Any) -> bool:
+    return bool(param.param_type_name == "argument")
+
+
+def _words(value: Any) -> list[str]:
+    """The words of an argument, which may take one or several."""
+    found = value if isinstance(value, list | tuple) else [value]
+    return [one for one in found if isinstance(one, str)]

@@ -1,33 +1,42 @@
-"""What eval and check read: references and scores, from files of their own or from the folder of a database."""
+"""Inputs of eval, check, verify and diff: references and scores, from files or from the folder of a database.
+
+:class:`Inputs` are both sides as they were typed. :func:`opened_corpus` makes a corpus of them, in memory, in shards,
+on a cluster, or of whole utterances. :mod:`spoofspan.cli.system_inputs` reads several systems.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_type_hints
 
-import typer
+import click
 
 from spoofspan.base.errors import UsageError
+from spoofspan.base.seconds import milliseconds
+from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.data.rules import RULES
 from spoofspan.formats.format import OF_REFERENCES
 
 if TYPE_CHECKING:
+    from spoofspan.data.proposals import Proposals
     from spoofspan.data.references import References
     from spoofspan.data.scores import Scores
-    from spoofspan.data.utterance_scores import UtteranceScores
+    from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
+    from spoofspan.evaluation.corpus import Corpus
     from spoofspan.formats.datasets.partialspoof_dataset import Dataset
     from spoofspan.formats.identify import Contents
     from spoofspan.formats.sources import Where
+    from spoofspan.measures.costs import VerificationErrors
     from spoofspan.scale.shards import ShardedCorpus
 
 T = TypeVar("T")
-NOTHING_TYPED = "give REFERENCES and SCORES, or --dataset and SCORES"
 # Files in the wrong place, by that place and by what they hold.
 MISPLACED = {
     ("references", "scores"): "{} looks like scores; REFERENCES come first, then SCORES",
@@ -52,7 +61,7 @@ MISPLACED = {
 
 @dataclass(frozen=True)
 class Inputs:
-    """Where both sides are, as it was typed, and what must be told about them."""
+    """Paths of both sides as typed, and their description."""
 
     references: o.ReferencesPath = None
     scores: o.ScoresPath = None
@@ -62,6 +71,7 @@ class Inputs:
     scores_format: o.ScoresFormat = None
     durations: o.Durations = None
     hop: o.Hop = None
+    training_resolution: o.TrainingResolution = None
     reference_hop: o.ReferenceHop = None
     higher: o.HigherOption = None
     column: o.Column = None
@@ -92,21 +102,23 @@ class Inputs:
         """Read the references, and the scores if they are given or ``wanted``."""
         if self.dataset is not None:
             return self._read_dataset(wanted)
+        from spoofspan.formats.reading import read_references
+
         where = self._files(wanted)[0]
         # One after the other: a thread for each took 0.97 to 1.0 of the wall time, and both imported Arrow at once.
-        references = self.references_from(where)
+        references = self._read_labels(self.take(where, self.reference_format), read_references)
         return references, None if self.scores is None else self.read_scores(self.scores)
 
     def _files(self, wanted: bool = True) -> tuple[str, str | None]:
         """The files that were typed; said before a large one is read, if one is missing."""
         if self.references is None:
-            raise UsageError(NOTHING_TYPED)
+            raise UsageError("give REFERENCES and SCORES, or --dataset and SCORES")
         if wanted and self.scores is None:
             raise UsageError("give SCORES after REFERENCES, or --dataset and SCORES")
         return self.references, self.scores
 
     def too_large(self) -> bool:
-        """Whether both sides would not fit into memory, as far as the sizes of the files tell."""
+        """True if both sides would not fit into memory, as far as the sizes of the files tell."""
         if self.dataset is not None:
             return False
         from spoofspan.scale.memory import fits_into_memory
@@ -114,13 +126,13 @@ class Inputs:
         return not fits_into_memory([one for where in self._files() for one in self.identify(str(where)).sources])
 
     def identify(self, where: Where) -> Contents:
-        """What a path holds; until it is read, it is looked at once."""
+        """Content of a path; until it is read, it is looked at once."""
         from spoofspan.formats.identify import Contents
 
         return self._looks.setdefault(where, Contents(where))  # type: ignore[no-any-return]
 
     def take(self, where: Where, name: str | None) -> Where | Sequence[Where]:
-        """What to give to the reader of a path: if no format is named, the sources that were looked at."""
+        """Things to give to the reader of a path: if no format is named, the sources that were looked at."""
         looked = self._looks.pop(where, None)
         return where if looked is None or name is not None else looked.sources
 
@@ -147,7 +159,9 @@ class Inputs:
             **self._about_references(),
         )
         with naming_misplaced(), ExitStack() as stack:
-            yield self.told(lambda **more: stack.enter_context(cut(**(self._about_scores() | more))))
+            yield self._trained_shards(
+                self.told(lambda **more: stack.enter_context(cut(**(self._about_scores() | more))))
+            )
 
     @contextmanager
     def on_cluster(self, scheduler: str) -> Iterator[ShardedCorpus]:
@@ -164,7 +178,8 @@ class Inputs:
         about = {"hop": self.hop, "higher": o.polarity(self.higher), "column": self.column}
         connect = partial(connected_corpus, scheduler, references, str(scores))
         with ExitStack() as stack:
-            yield self.told(lambda **more: stack.enter_context(connect(**(about | more))))
+            corpus = self.told(lambda **more: stack.enter_context(connect(**(about | more))))
+            yield self._trained_shards(corpus)
 
     def _refuse_bare_ids(self) -> None:
         if self.bare_ids:
@@ -172,12 +187,6 @@ class Inputs:
                 "--bare-ids needs the corpus in memory; leave --stream, --jobs and --scheduler out, or write the ids "
                 "so: spoofspan convert IN OUT --bare-ids"
             )
-
-    def references_from(self, where: Where) -> References:
-        """Read the references of a file."""
-        from spoofspan.formats.reading import read_references
-
-        return self._read_from(self.take(where, self.reference_format), read_references)
 
     def read_truth(self) -> References | Mapping[str, str]:
         """Read REFERENCES, which may be labels of whole utterances."""
@@ -187,30 +196,30 @@ class Inputs:
 
         # the same file may have the metadata, and is not opened again for them
         looked = self.references if self.reference_format is not None else self.identify(self.references).sources
-        return self._read_from(looked, read_truth)
+        return self._read_labels(looked, read_truth)
 
-    def _read_from(self, where: Where | Sequence[Where], read: Callable[..., T]) -> T:
+    def _read_labels(self, where: Where | Sequence[Where], read: Callable[..., T]) -> T:
         from spoofspan.data.references import References
 
         about: dict[str, Any] = {"format": self.reference_format, "hop": self._hop_of_labels()}
-        about |= self._about_references()
-        with naming_misplaced():
-            found = self.with_ids(
-                self._with_durations(
-                    lambda durations: self.told(
-                        lambda **more: read(where, durations=durations, **(about | more)), of=("hop",)
-                    )
-                )
+        read_it = partial(read, where, **self._about_references())
+        try:
+            found = self._read_with_durations(
+                lambda known: self._read(read_it, {**about, "durations": known}, ("hop",))
             )
+        except UsageError as error:  # --hop would speak of the scores too
+            unsaid = re.sub(r"\bhop=(?![\w'])(?: \(--hop\))?", "hop= (--reference-hop)", str(error))
+            raise error if unsaid == str(error) else UsageError(unsaid) from None
         if isinstance(found, References) and found.durations is None and found.names_both_classes:
-            typer.echo(
-                "note: without --durations an utterance ends where its last range does, and the signature names other "
-                "references than with them",
-                err=True,
+            o.say(
+                [
+                    "note: no --durations: each utterance is assumed to end with its last label. Results are not "
+                    "comparable with results that used --durations"
+                ]
             )
         return found
 
-    def _with_durations(self, read: Callable[[Any], T]) -> T:
+    def _read_with_durations(self, read: Callable[[Any], T]) -> T:
         """Read with --durations, which are looked up by the ids in the file or, with --bare-ids, by bare ones."""
         if not self.bare_ids or self.durations is None:
             return read(self.durations)
@@ -241,19 +250,19 @@ class Inputs:
         return {name: getattr(self, name) for name in OF_REFERENCES}
 
     def _about_scores(self) -> dict[str, Any]:
-        """What reading scores is told."""
+        """Options for reading scores."""
         higher = o.polarity(self.higher)
         return {"hop": self.hop, "higher": higher, "column": self.column, "label2id": self.label2id}
 
     def has_proposals(self, where: str) -> bool:
-        """Whether a file is, or shall be read as, proposals and not scores."""
+        """True if a file is, or shall be read as, proposals and not scores."""
         from spoofspan.formats.identify import is_proposals
 
         return is_proposals(self.identify(where), self.scores_format)
 
     def has_utterance_scores(self, where: str) -> bool:
-        """Whether a file is, or shall be read as, scores of whole utterances."""
-        from spoofspan.formats.identify import LABELS, is_utterance_scores
+        """True if a file is, or shall be read as, scores of whole utterances."""
+        from spoofspan.formats.identify import LABELS, is_utterance_scores, refuse_other_file
 
         known = self.identify(where)
         if self.scores_format is None and known.holds(LABELS) and known.kinds == {LABELS}:
@@ -261,20 +270,28 @@ class Inputs:
                 f"{where} has labels of whole utterances, and is given as SCORES; REFERENCES come first, then SCORES"
             )
         labels = self.whole_utterances or self.labels_file() is not None
-        return is_utterance_scores(known, self.scores_format, labels=labels)
+        found = is_utterance_scores(known, self.scores_format, labels=labels)
+        if labels and not found and self.scores_format is None:
+            refuse_other_file(known, "scores of whole utterances")
+        return found
 
     def read_utterance_scores(self, where: str) -> UtteranceScores:
         """Read scores of whole utterances from a file in the place of scores."""
         from spoofspan.formats.reading import read_utterance_scores
 
-        about: dict[str, Any] = {"column": self.column, "higher": o.polarity(self.higher)}
         looked = self.take(where, self.scores_format)
-        return self.with_ids(
-            self.told(lambda **more: read_utterance_scores(looked, self.scores_format, **(about | more)))
-        )
+        about = {"format": self.scores_format, "column": self.column, "higher": o.polarity(self.higher)}
+        return self._read(partial(read_utterance_scores, looked), about)
+
+    def read_proposals(self, where: str, fps: float | None) -> Proposals:
+        """Read proposals from a file in the place of scores; their times are frames if ``fps`` is given."""
+        from spoofspan.formats.reading import read_proposals
+
+        looked = self.take(where, self.scores_format)
+        return self._read(partial(read_proposals, looked), {"format": self.scores_format, "fps": fps})
 
     def with_ids(self, content: T) -> T:
-        """What was read, under the ids that were asked for."""
+        """Content under the ids that were asked for."""
         if not self.bare_ids:
             return content
         from spoofspan.base.other_ids import bare_id
@@ -283,7 +300,7 @@ class Inputs:
         made = with_bare_ids(content)
         ids: Any = getattr(content, "utterances", content)
         if changed := [one for one in ids if bare_id(one) != one]:
-            typer.echo(
+            click.echo(
                 f"note: --bare-ids: {changed[0]!r} is read as {bare_id(changed[0])!r} ({len(changed):,} ids)", err=True
             )
         return made
@@ -293,24 +310,60 @@ class Inputs:
         from spoofspan.formats.reading import read_scores
 
         about = {"format": self.scores_format, "durations": self.durations, **self._about_scores()}
-        looked = self.take(where, self.scores_format)
-        with naming_misplaced():
-            return self.with_ids(self.told(lambda **more: read_scores(looked, **(about | more))))
+        return self.trained(self._read(partial(read_scores, self.take(where, self.scores_format)), about))
 
-    def told(self, read: Callable[..., T], of: Sequence[str] = ("hop", "higher")) -> T:
+    def trained(self, scores: Scores) -> Scores:
+        """Scores with the training resolution that was typed, unless their file states another."""
+        trained = self._trained_at(scores.training_resolution)
+        return scores if trained == scores.training_resolution else replace(scores, training_resolution=trained)
+
+    def _trained_shards(self, corpus: ShardedCorpus) -> ShardedCorpus:
+        """Shards with the training resolution that was typed, unless their files state another."""
+        corpus.facts.training_resolution = self._trained_at(corpus.facts.training_resolution)
+        return corpus
+
+    def _trained_at(self, stated: float | None) -> float | None:
+        """The training resolution that was typed, or that scores state."""
+        if self.training_resolution is None:
+            return stated
+        from spoofspan.measures.measure import Measure
+
+        word = self.training_resolution
+        try:
+            typed = Measure.parse(f"point-eer@{word if word.endswith('s') else f'{word}ms'}").resolution
+        except UsageError:
+            typed = None
+        if typed is None or typed < 0.001:  # under a millisecond: seconds, probably
+            raise UsageError(f"--training-resolution {word}: write milliseconds, such as 160")
+        if stated is not None and abs(stated - typed) > 1e-9:
+            raise UsageError(
+                f"the scores state a training resolution of {milliseconds(stated)}, and --training-resolution {word} "
+                "contradicts it; leave it out, or write the file again if it is wrong"
+            )
+        return typed
+
+    def _read(
+        self, read: Callable[..., T], about: Mapping[str, Any], left_open: Sequence[str] = ("hop", "higher")
+    ) -> T:
+        """Read a file as it was described, under the ids that were asked for."""
+        with naming_misplaced():
+            return self.with_ids(self.told(lambda **more: read(**{**about, **more}), left_open))
+
+    def told(self, read: Callable[..., T], left_open: Sequence[str] = ("hop", "higher")) -> T:
         """Read a file; if it leaves open what a benchmark says, read it with that."""
         more: dict[str, Any] = {}
         while True:  # one thing after the other may turn out to be unsaid
             try:
                 return read(**more)
             except UsageError as error:
-                unsaid = [name for name in of if name in self.assumed and f"{name}=" in str(error) and name not in more]
+                open_now = [name for name in left_open if name in self.assumed and name not in more]
+                unsaid = [name for name in open_now if f"{name}=" in str(error)]
                 if not unsaid:
                     raise
             more |= {name: self.assumed[name] for name in unsaid}
 
     def unused_columns(self, looked: Sequence[Where] | None = None) -> list[str]:
-        """What is wrong with columns of the scores that are not measured; of a file that can be read again."""
+        """Problems with columns of the scores that are not measured; of a file that can be read again."""
         from spoofspan.formats.format import ReadOptions
         from spoofspan.formats.reading import check_unused_columns
 
@@ -336,7 +389,7 @@ class Inputs:
         RULES["modality"].check(self.modality)
         about: dict[str, Any] = {"modality": self.modality, "subset": self.subset}
         found = read_dataset(str(self.dataset), source=self.reference_source, **about)
-        typer.echo(found.about(), err=True)
+        click.echo(found.about(), err=True)
         return found
 
     def protocol(self) -> str | None:
@@ -369,7 +422,7 @@ class Inputs:
         chosen = dataset.scores_path(self.hop, where)
         if chosen is None:
             return None if where is None else self.read_scores(where)
-        typer.echo(f"  scores: {chosen}", err=True)
+        click.echo(f"  scores: {chosen}", err=True)
         return self.read_scores(str(chosen))
 
 
@@ -379,8 +432,10 @@ def read_column(metadata: Where | Sequence[Where] | None, bare_ids: bool | None,
     from spoofspan.formats.text.protocol import read_metadata
 
     if metadata is None:
-        near = ["kind"] if name == "attack" else get_close_matches(name, ("kind", "length", "boundary"), 1)
+        near = ["attack"] if name == "kind" else get_close_matches(name, ("length", "boundary"), 1)
         without = f"; without it there is --by {near[0]}" if near else ""
+        if name == "attack":
+            without = ", or references that name the attack of each range (for measures of ranges and events)"
         raise UsageError(f"--by {name}: give --metadata, a file that says the {name} of every utterance{without}")
     found = read_metadata(metadata, name)
     return with_bare_ids(found) if bare_ids else found
@@ -399,13 +454,227 @@ def naming_misplaced() -> Iterator[None]:
         raise UsageError(text.format(error.name)) from None
 
 
-def looks_like(where: Where) -> set[str]:
-    """The kinds of content that a file may hold."""
-    from spoofspan.formats.identify import Contents
-
-    return Contents(where).kinds
-
-
 NOT_TYPED = ("assumed", "whole_utterances", "_looks")
 FLAGS = {one: kind for one, kind in get_type_hints(Inputs, include_extras=True).items() if one not in NOT_TYPED}
 takes_inputs = o.takes("inputs", FLAGS, Inputs)
+
+
+@dataclass(frozen=True)
+class VerificationInputs:
+    """Scores or rates of a verification system, as typed."""
+
+    asv_scores: str | None = o.typed_flag(
+        "Scores of a speaker verification system, for utterance-min-tdcf and utterance-t-eer: ASVspoof's file, or a "
+        "table with spk, filename and asv-score (for --by codec)."
+    )
+    asv_rates: str | None = o.typed_flag(
+        "Rates of a speaker verification system, instead of its scores: PFA,PMISS,PFA_SPOOF (accepted non-targets, "
+        "rejected targets, accepted spoofs)."
+    )
+
+    def check(self, measures: list[str] | None) -> None:
+        """Refuse, before long work, what would not be used."""
+        from spoofspan.measures.measure import parse_measures
+
+        if any(one.kind.needs_asv for one in parse_measures(measures or [])):
+            return
+        for name in o.typed_values(self, ("asv_scores", "asv_rates")):
+            raise UsageError(f"--{name.replace('_', '-')}: no measure needs them; add -m utterance-min-tdcf")
+
+    def read_asv(
+        self, truth: References | Mapping[str, str] | None = None
+    ) -> VerificationScores | VerificationErrors | None:
+        """Read the scores or the rates of a verification system, if given; ``truth`` may be a key of trials."""
+        from spoofspan.evaluation.plan import verification_of
+
+        if self.asv_rates is not None:
+            if self.asv_scores is not None:
+                raise UsageError("give --asv-scores or --asv-rates, not both")
+            try:
+                rates = [float(rate) for rate in self.asv_rates.split(",")]
+            except ValueError:
+                raise UsageError(
+                    f"--asv-rates {self.asv_rates}: write three numbers, PFA,PMISS,PFA_SPOOF: 0.02,0.02,0.46"
+                ) from None
+            return verification_of(None, rates)
+        if self.asv_scores is None:
+            return None
+        from spoofspan.formats.text.utterance_scores import read_verification_scores
+
+        is_key = isinstance(truth, Mapping) and "target" in truth.values()
+        return read_verification_scores(self.asv_scores, cast("Mapping[str, str]", truth) if is_key else None)
+
+
+@dataclass(frozen=True)
+class UtteranceInputs(VerificationInputs):
+    """Paths of utterance scores and verification scores, as typed."""
+
+    utterance_scores: str | None = o.typed_flag(
+        "Scores of whole utterances. Measures of utterances are of these; REFERENCES may then be a protocol, and "
+        "SCORES be left out."
+    )
+    utterance_scores_format: str | None = o.typed_flag(
+        "Format of the utterance scores, if not recognised.", of=completion.utterance_score_formats
+    )
+    utterance_column: str | None = o.typed_flag(
+        "Column of the utterance scores, if SCORES are given too; otherwise use --column."
+    )
+    utterance_higher: str | None = o.typed_flag(
+        "Class with high utterance scores, bonafide or spoof, if SCORES are given too; otherwise use --higher.",
+        of=["bonafide", "spoof"],
+    )
+    boundary_scores: str | None = o.typed_flag(
+        "Scores of a boundary track, high where spoof begins or ends, for point-boundary-eer@20ms."
+    )
+
+    def check(self, measures: list[str] | None) -> None:
+        """Refuse, before long work, what would not be used."""
+        from spoofspan.measures.measure import parse_measures
+
+        wanted = parse_measures(measures or [])
+        if self.utterance_scores is None:
+            given = ("utterance_scores_format", "utterance_column", "utterance_higher")
+            o.refuse_typed(self, given, "goes with --utterance-scores")
+        if self.utterance_scores is not None and wanted and not any(one.basis == "utterance" for one in wanted):
+            raise UsageError(
+                f"{self.utterance_scores} has scores of whole utterances, and no measure of utterances is asked for; "
+                "add -m utterance-eer"
+            )
+        if self.boundary_scores is not None and not any(one.kind.of_boundaries for one in wanted):
+            raise UsageError("--boundary-scores: no measure needs them; add -m point-boundary-eer@20ms")
+        super().check(measures)
+
+    def placed(self, inputs: Inputs) -> tuple[UtteranceInputs, Inputs]:
+        """Scores of whole utterances in the place of SCORES are as good as --utterance-scores."""
+        where = inputs.scores
+        given = self.utterance_scores is not None or inputs.dataset is not None or inputs.references is None
+        if given or where is None or not inputs.has_utterance_scores(where):
+            return self, inputs
+        stated = self.utterance_scores_format or inputs.scores_format
+        whole = replace(self, utterance_scores=where, utterance_scores_format=stated)
+        return whole, replace(inputs, scores=None, scores_format=None)
+
+    def read_scores(self, inputs: Inputs) -> UtteranceScores:
+        """Read utterance scores as they were described; --higher and --column speak of them if there are no others."""
+        alone = self.alone(inputs)
+        own = replace(
+            inputs,
+            scores_format=self.utterance_scores_format,
+            column=self.utterance_column or (inputs.column if alone else None),
+            higher=self.utterance_higher or (inputs.higher if alone else None),
+        )
+        return own.read_utterance_scores(str(self.utterance_scores))
+
+    def read_boundaries(self, inputs: Inputs) -> Scores | None:
+        """Read the scores of a boundary track, if they are given."""
+        if self.boundary_scores is None:
+            return None
+        return replace(inputs, higher="spoof", column=None, scores_format=None).read_scores(self.boundary_scores)
+
+    def alone(self, inputs: Inputs) -> bool:
+        """True if utterance scores are all there is to measure."""
+        if self.utterance_scores is None:
+            return False
+        if inputs.dataset is None:
+            return inputs.scores is None
+        # the only word typed beside a dataset is the scores; with a hop they may be in its folder
+        return inputs.references is None and inputs.hop is None
+
+    def refuse_stream(self) -> None:
+        """Utterance scores and boundary scores are not cut into shards."""
+        if self.boundary_scores is not None:
+            raise UsageError("--boundary-scores need the corpus in memory; leave --stream, --jobs and --scheduler out")
+        if self.utterance_scores is not None:
+            raise UsageError(
+                "--utterance-scores need the corpus in memory; leave --stream out, or leave SCORES out and measure "
+                "utterances apart: spoofspan eval REFERENCES --utterance-scores FILE"
+            )
+
+
+@dataclass(frozen=True)
+class ProposalFlags(o.RangeOptions):
+    """Options for reading or making proposals."""
+
+    fps: float | None = o.typed_flag("Frames per second, if the times of proposals are frame numbers.")
+
+    def streams(self, inputs: Inputs, stream: bool | None) -> bool:
+        """True to read shard by shard, as it was typed or as the files need it; proposals cannot be."""
+        if _file_of_proposals(inputs) is not None:
+            if stream:
+                raise UsageError(
+                    "--stream goes with scores, and these are proposals, which are read whole; leave it out"
+                )
+            return False
+        return inputs.too_large() if stream is None else stream
+
+    def read(self, inputs: Inputs) -> tuple[References, Scores | Proposals]:
+        """Read both sides."""
+        where = _file_of_proposals(inputs)
+        if where is None:
+            if self.fps is not None:
+                raise UsageError(
+                    "--fps, or the --benchmark that sets it, is for proposals, and these are scores; give a file of "
+                    "proposals, or leave it out"
+                )
+            return inputs.read()
+        o.refuse_typed(
+            inputs, ("higher", "column", "label2id"), f"speaks of scores, and {where} has proposals; leave it out"
+        )
+        if inputs.dataset is not None:
+            inputs = replace(inputs, references=None, hop=None)
+        references, _ = replace(inputs, scores=None, scores_format=None).read_known()
+        return references, inputs.read_proposals(where, self.fps)
+
+
+@dataclass(frozen=True)
+class WhereMeasured:
+    """Place of a measurement: in memory, shard by shard, or on a cluster."""
+
+    stream: bool | None = o.typed_flag(
+        "Measure shard by shard, with little memory and files on disk. Files larger than memory need no flag."
+    )
+    jobs: int | None = o.typed_flag(
+        "Number of processes, with shards on disk; slower than one if all fits into memory.", "--jobs", "-j"
+    )
+    scheduler: str | None = o.typed_flag("Measure Parquet files on the workers of this Dask scheduler: tcp://...")
+
+
+@contextmanager
+def opened_corpus(
+    inputs: Inputs, more: UtteranceInputs, proposals: ProposalFlags, where: WhereMeasured, *, quiet: bool
+) -> Iterator[tuple[Corpus, References | Mapping[str, str] | None]]:
+    """Read what was typed, for as long as the context lasts; also the labels of whole utterances, if there are any."""
+    from spoofspan.evaluation.corpus import corpus_of
+
+    if more.alone(inputs):
+        truth = inputs.read_truth()
+        yield corpus_of(truth, more.read_scores(inputs)), truth
+    elif where.scheduler is not None:
+        more.refuse_stream()
+        with inputs.on_cluster(where.scheduler) as corpus:
+            yield corpus, None
+    elif where.jobs not in (None, 1) or proposals.streams(inputs, where.stream):
+        more.refuse_stream()
+        if not (quiet or where.stream or inputs.dataset or inputs.too_large()):
+            o.say(["the files fit into memory; without --jobs this is often faster"])
+        with inputs.sharded(where.jobs) as corpus:
+            yield corpus, None
+    else:
+        utterances = None if more.utterance_scores is None else more.read_scores(inputs)
+        references, system = proposals.read(inputs)
+        boundaries = more.read_boundaries(inputs)
+        yield corpus_of(references, system, utterance_scores=utterances, boundary_scores=boundaries), None
+
+
+def _file_of_proposals(inputs: Inputs) -> str | None:
+    """Path typed as SCORES, if it is or shall be read as proposals."""
+    where = inputs.scores
+    if inputs.dataset is not None and where is None:  # the only word typed
+        where = inputs.references
+    return where if where is not None and inputs.has_proposals(where) else None
+
+
+takes_utterance_scores = o.takes_options("more", UtteranceInputs)
+takes_verification = o.takes_options("verification", VerificationInputs)
+takes_proposals = o.takes_options("proposals", ProposalFlags)
+takes_where = o.takes_options("where", WhereMeasured)

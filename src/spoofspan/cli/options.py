@@ -7,31 +7,40 @@ Every rule is a flag of the same name, made of its declaration in :mod:`spoofspa
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
-import typer
+import click
+from click.core import ParameterSource
 
 from spoofspan.base import progress
 from spoofspan.base.errors import UsageError
+from spoofspan.base.terminal import screen_of
 from spoofspan.cli import completion
 from spoofspan.cli.completion import Names, among
+from spoofspan.cli.declarations import argument, declared_option
 from spoofspan.data.rules import CONVENTIONS, RULES, Rule
-from spoofspan.data.scores import Higher
+from spoofspan.uncertainty.methods import DEFAULT_METHOD, METHODS
 
 if TYPE_CHECKING:
+    from spoofspan.data.scores import Higher
+    from spoofspan.formats.sources import Where
     from spoofspan.report.table import Table
+    from spoofspan.uncertainty import Resampling
 
 Command = Callable[..., None]
 
 
 class Output(str, Enum):
-    """How results are printed."""
+    """Format of printed results."""
 
     text = "text"
     json = "json"
@@ -41,6 +50,8 @@ class Output(str, Enum):
     html = "html"
 
 
+# Switches of packages that are imported later, and print of their own accord.
+OTHERS_QUIET = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "TRANSFORMERS_VERBOSITY": "error"}
 # What the name of a file says of its content; .gz and .zst after it pack it.
 ENDINGS = {
     ".txt": Output.text,
@@ -54,7 +65,7 @@ ENDINGS = {
 
 def flag(default: Any, about: str, *names: str, of: Names = (), **more: Any) -> Any:
     """The default of a command's parameter that is a flag, with its help; the shell completes names ``of`` these."""
-    return typer.Option(default, *names, help=about, autocompletion=among(of) if of else None, **more)
+    return declared_option(*names, default=default, help=about, complete=among(of) if of else None, **more)
 
 
 def typed_flag(about: str, *names: str, default: Any = None, of: Names = (), **more: Any) -> Any:
@@ -63,8 +74,8 @@ def typed_flag(about: str, *names: str, default: Any = None, of: Names = (), **m
 
 
 def option(about: str, *names: str, of: Names = (), **more: Any) -> Any:
-    """What a type says of a flag."""
-    return typer.Option(*names, help=about, autocompletion=among(of) if of else None, **more)
+    """Description of a flag, for its type."""
+    return declared_option(*names, help=about, complete=among(of) if of else None, **more)
 
 
 def measure_flag(default: Any, about: str) -> Any:
@@ -72,21 +83,22 @@ def measure_flag(default: Any, about: str) -> Any:
     return flag(default, about, "--measure", "-m", of=completion.measures)
 
 
-def _be_quiet(wanted: bool) -> bool:
+def _be_quiet(_context: click.Context, _parameter: click.Parameter, wanted: bool) -> bool:
     if wanted:
         progress.hide()
+        for switch, value in OTHERS_QUIET.items():
+            os.environ.setdefault(switch, value)
     return wanted  # what a callback returns is what the command gets
 
 
-def _by_ending(context: typer.Context, out: Path | None) -> Path | None:
+def _by_ending(context: click.Context, _parameter: click.Parameter, out: Path | None) -> Path | None:
     """Let the name that follows ``--out`` say the format of the result; ``--format`` is read before it."""
     if out is None or context.resilient_parsing:
         return out
     ending = Path(out.name.removesuffix(".gz").removesuffix(".zst")).suffix.lower()
     named = ENDINGS.get(ending)
     source = context.get_parameter_source("output")
-    given = context.params["output"]
-    typed = Output(given) if source is not None and source.name == "COMMANDLINE" else None
+    typed = context.params["output"] if source is ParameterSource.COMMANDLINE else None
     if typed is None and named is None and ending:
         raise UsageError(f"--out {out}: the ending must be one of {', '.join(ENDINGS)}; for any other give --format")
     if typed is not None and named is not None and typed is not named:
@@ -94,8 +106,7 @@ def _by_ending(context: typer.Context, out: Path | None) -> Path | None:
             f"--out {out} means --format {named.value}, and --format {typed.value} was given; leave --format out, or "
             f"choose a name that ends in {next(end for end, one in ENDINGS.items() if one is typed)}"
         )
-    chosen = typed or named or Output.text
-    context.params["output"] = chosen if isinstance(given, Output) else chosen.value  # typer before 0.16 has words
+    context.params["output"] = typed or named or Output.text
     return out
 
 
@@ -104,8 +115,8 @@ def takes(
 ) -> Callable[[Command], Command]:
     """Replace the parameter ``name`` of a command by a group of flags; the command gets what is built of them.
 
-    The flags default to None where ``defaults`` has nothing; typer sees them as if they were written in the command's
-    signature.
+    The flags default to None where ``defaults`` has nothing; they stand in the command's
+    signature as if they were written there.
     """
     values = defaults or {}
 
@@ -131,7 +142,7 @@ def takes(
 
 
 def with_parameters(command: Command, parameters: list[inspect.Parameter]) -> Command:
-    """Let typer see these parameters of a command; it reads both its signature and its annotations."""
+    """Declare these parameters of a command, in its signature and in its annotations."""
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     return command
@@ -144,20 +155,24 @@ def takes_options(name: str, options: type) -> Callable[[Command], Command]:
     return takes(name, flags, options, {one.name: one.default for one in fields(options)})
 
 
+def typed_values(flags: object, names: Iterable[str]) -> dict[str, Any]:
+    """Those of some flags, attributes of ``flags``, that were typed, with their values."""
+    return {name: value for name in names if (value := getattr(flags, name)) is not None}
+
+
 def refuse_typed(flags: object, names: Iterable[str], why: str) -> None:
     """Refuse the first of some flags, attributes of ``flags``, that was typed."""
-    for name in names:
-        if getattr(flags, name) is not None:
-            raise UsageError(f"--{name.replace('_', '-')} {why}")
+    for name in typed_values(flags, names):
+        raise UsageError(f"--{name.replace('_', '-')} {why}")
 
 
 # ---------------------------------------------------------------- files
 
 ReferencesPath = Annotated[
-    str | None, typer.Argument(metavar="REFERENCES", help="Reference file, folder, glob or - (stdin).")
+    str | None, argument(metavar="REFERENCES", help="Reference file, folder, glob or - (stdin).")
 ]
 ScoresPath = Annotated[
-    str | None, typer.Argument(metavar="SCORES", help="Score (or proposal) file, folder, glob or - (stdin).")
+    str | None, argument(metavar="SCORES", help="Score (or proposal) file, folder, glob or - (stdin).")
 ]
 DatasetSpec = Annotated[
     str | None,
@@ -166,33 +181,36 @@ DatasetSpec = Annotated[
         of=["partialspoof:", "av-deepfake1m:", "had:", "lav-df:", "llamapartialspoof:"],
     ),
 ]
-LABELS_OF_DATABASE = "Which labels of the database: an RTTM by its name, or segment_labels@20ms."
+LABELS_OF_DATABASE = "Labels to take from the database: an RTTM by its name, or segment_labels@20ms."
 ReferenceSource = Annotated[str | None, option(LABELS_OF_DATABASE, of=completion.reference_sources)]
 ReferenceFormat = Annotated[
     str | None, option("Format of the references, if not recognised.", of=completion.reference_formats)
 ]
 ScoresFormat = Annotated[str | None, option("Format of the scores, if not recognised.", of=completion.system_formats)]
 Durations = Annotated[str | None, option("reco2dur file: <utt> <seconds>.")]
-Hop = Annotated[float | None, option("Spacing of scores and label arrays, in seconds.")]
-ReferenceHop = Annotated[float | None, option("Spacing of label arrays in seconds, if it is not --hop.")]
-HigherOption = Annotated[str | None, option("What high scores mean: bonafide or spoof.", of=["bonafide", "spoof"])]
-Split = Annotated[str | None, option("Which split of audio-visual metadata, such as test.")]
+Hop = Annotated[float | None, option("Frame shift of scores and label arrays, in seconds.")]
+TrainingResolution = Annotated[
+    str | None, option("Training resolution of the systems in ms, such as 160; notes on points refer to it.")
+]
+ReferenceHop = Annotated[float | None, option("Frame shift of label arrays in seconds, if it differs from --hop.")]
+HigherOption = Annotated[str | None, option("Class with high scores: bonafide or spoof.", of=["bonafide", "spoof"])]
+Split = Annotated[str | None, option("Split of audio-visual metadata, such as test.")]
 Modality = Annotated[str | None, option(RULES["modality"].help, of=RULES["modality"].values)]
 Subset = Annotated[
     str | None,
-    option("Which files of LAV-DF count: full, subset_for_visual_only (or visual), subset_for_audio_only (or audio)."),
+    option("Protocol of LAV-DF: full, subset_for_visual_only (or visual), subset_for_audio_only (or audio)."),
 ]
 SpoofLabel = Annotated[
-    int | None, option("Which of the labels 0 and 1 means spoof, in arrays and tables of numbers.", of=["0", "1"])
+    int | None, option("Label that means spoof in arrays and tables of numbers: 0 or 1.", of=["0", "1"])
 ]
 BareIds = Annotated[
     bool | None,
-    option("Ids without folders and endings of sound files, in every file: wav/u1.flac is u1.", "--bare-ids"),
+    option("Remove folders and sound file extensions from ids in every file: wav/u1.flac is u1.", "--bare-ids"),
 ]
-LabelIds = Annotated[str | None, option("JSON file: which column of an archive is which class.")]
-Column = Annotated[str | None, option("Which column holds the score.")]
+LabelIds = Annotated[str | None, option("JSON file with the class of each column of an archive.")]
+Column = Annotated[str | None, option("Column with the scores.")]
 Metadata = Annotated[
-    str | None, option("Table with a column utterance, or a protocol. It names speakers, attacks, codecs, ...")
+    str | None, option("Table with a column utterance, or a protocol. It states speakers, attacks, codecs, ...")
 ]
 
 # ---------------------------------------------------------------- measuring, printing
@@ -201,10 +219,15 @@ Convention = Annotated[str, option(f"Named set of rules. One of {', '.join(CONVE
 EER_RULE_NAMES = "nearest, interpolated, convex-hull, bucketed(lo,hi,n) or bucketed(2max,n)."
 EerRule = Annotated[
     str | None,
-    option(f"How the EER is read off. {EER_RULE_NAMES}", of=completion.eer_rules, show_default="the convention's"),
+    option(
+        f"How the EER is computed from the error curve. {EER_RULE_NAMES}",
+        of=completion.eer_rules,
+        show_default="the convention's",
+    ),
 ]
 ScoresAre = Annotated[
-    str | None, option("What scores are: llr or probability. Cllr, actDCF and other measures of calibration need it.")
+    str | None,
+    option("Meaning of the scores: llr or probability. Cllr, actDCF and other measures of calibration need it."),
 ]
 OutputFormat = Annotated[
     Output, option("text, json, markdown, latex, csv or html.", "--format", metavar="FORMAT", is_eager=True)
@@ -222,13 +245,24 @@ ABOUT_TRUNCATED = "Sound files with fewer samples than their header states: erro
 Truncated = Annotated[str, option(ABOUT_TRUNCATED, of=("error", "use"))]
 ABOUT_DEVICE = "cpu, cuda, cuda:0; without it, a GPU if there is one."
 Device = Annotated[str | None, option(ABOUT_DEVICE)]
+ABOUT_CODE = "Permit a model to import and run the code that its configuration names."
+AllowCode = Annotated[bool, option(ABOUT_CODE, "--allow-code")]
 Quiet = Annotated[bool, option("Show no progress.", "--quiet", "-q", callback=_be_quiet)]
+
+
+SAME_CLASS = {
+    "bonafide": ("bonafide", "bona", "real", "genuine", "human", "natural", "true"),
+    "spoof": ("spoof", "spoofed", "fake", "deepfake", "synthetic", "spf", "false"),
+}
 
 
 def polarity(higher: str | None) -> Higher | None:
     """Check what high scores mean."""
     if higher not in (None, "bonafide", "spoof"):
-        raise UsageError(f"--higher {higher}: must be bonafide or spoof")
+        word = re.sub(r"[^a-z]", "", higher.lower())
+        meant = next((name for name, words in SAME_CLASS.items() if word in words), "")
+        advice = f"; did you mean {meant}?" if meant else ""
+        raise UsageError(f"--higher {higher}: must be bonafide or spoof{advice}")
     return cast("Higher | None", higher)
 
 
@@ -264,11 +298,94 @@ takes_rules = _takes_rules_of("point")
 takes_range_rules = _takes_rules_of("range")
 
 
+# ---------------------------------------------------------------- groups of flags
+
+
+@dataclass(frozen=True)
+class RangeOptions:
+    """Options for making ranges from scores, besides the threshold."""
+
+    smoothing: int | None = typed_flag("Ranges: median filter over this many frames (odd).", "--smoothing", "--smooth")
+    merge_gap: float | None = typed_flag("Ranges: bridge gaps of up to this many seconds.")
+    min_duration: float | None = typed_flag("Ranges: drop ranges shorter than this (seconds).")
+
+    def arguments(self) -> dict[str, Any]:
+        """Given options as arguments of the functions that make ranges."""
+        return typed_values(self, RangeOptions.__dataclass_fields__)
+
+    def refuse_any(self, why: str) -> None:
+        """Refuse options that mean nothing here."""
+        refuse_typed(self, self.arguments(), why)
+
+
+takes_ranges = takes_options("ranges", RangeOptions)
+
+
+@dataclass(frozen=True)
+class BootstrapOptions:
+    """Flags of intervals: what is left out or resampled, and how; None for those that were not typed."""
+
+    confidence: float | None = typed_flag("Level of intervals, such as 0.95.")
+    cluster: list[str] | None = typed_flag(
+        "Unit of resampling. A column of --metadata, or utterance; speaker,attack holds for new attacks too.",
+        of=["speaker", "speaker,attack", "utterance"],
+        show_default="speaker, if known",
+    )
+    interval: str | None = typed_flag(
+        "jackknife-t, percentile or bca. The last two draw bootstrap replicates.",
+        of=list(METHODS),
+        show_default=DEFAULT_METHOD,
+    )
+    replicates: int | None = typed_flag("Number of bootstrap replicates.", show_default="2000")
+    seed: int | None = typed_flag("Seed of the bootstrap.", show_default="0")
+    workers: int | None = typed_flag("Threads of the bootstrap; they do not change the result.")
+
+    def resampling_if_asked(self, metadata: Where | Sequence[Where] | None, bare_ids: bool | None) -> Resampling | None:
+        """Resampling, if intervals are asked for; flags that only make sense with them are refused without."""
+        if self.confidence is not None:
+            return self.resampling(metadata, bare_ids)
+        refuse_typed(self, vars(self), "goes with --confidence, as in --confidence 0.95")
+        return None
+
+    def resampling(
+        self, metadata: Where | Sequence[Where] | None, bare_ids: bool | None, replicates: int | None = None
+    ) -> Resampling:
+        """Resampling by a column of the metadata, speakers if it has them, utterances otherwise.
+
+        ``replicates`` is their default number.
+        """
+        from spoofspan.uncertainty import Resampling
+
+        told: dict[str, Any] = {} if replicates is None else {"replicates": replicates}
+        told |= typed_values(self, ("confidence", "replicates", "seed", "workers"))
+        told |= {} if self.interval is None else {"method": self.interval}
+        return Resampling(**told, **cluster_arguments(metadata, self.cluster, bare_ids))
+
+
+def cluster_arguments(
+    metadata: Where | Sequence[Where] | None, typed: Sequence[str] | None, bare_ids: bool | None
+) -> dict[str, Any]:
+    """Clusters of utterances, as arguments: by columns of the metadata, or by speakers if it has them."""
+    from spoofspan.data.bare_ids import with_bare_ids
+    from spoofspan.formats.text.protocol import read_clusters
+
+    factors = read_clusters(metadata, typed)
+    if bare_ids:
+        factors = {name: with_bare_ids(column) for name, column in factors.items()}
+    if len(factors) != 1:
+        return {"clusters": factors} if factors else {}
+    ((name, column),) = factors.items()
+    return {"clusters_are": name, "clusters": column}
+
+
+takes_bootstrap = takes_options("bootstrap", BootstrapOptions)
+
+
 # ---------------------------------------------------------------- results
 
 
 def must_be_free(*targets: str | Path | None, force: bool) -> None:
-    """Refuse before long work what writing would refuse after it."""
+    """Fail fast if an output file cannot be written."""
     for target in targets:
         if target is not None and str(target) != "-":
             from spoofspan.formats.writing import check_target
@@ -278,8 +395,9 @@ def must_be_free(*targets: str | Path | None, force: bool) -> None:
 
 def say(notes: Iterable[str]) -> None:
     """Say on stderr what is not a result."""
-    for note in notes:
-        typer.echo(note, err=True)
+    screen = screen_of(sys.stderr)
+    for line in notes if screen is None else screen.lines(notes):
+        click.echo(line, err=True)
 
 
 def deliver(text: str, output: Output, out: Path | None = None, force: bool = False) -> None:
@@ -289,7 +407,7 @@ def deliver(text: str, output: Output, out: Path | None = None, force: bool = Fa
 
         text = html_document(text)
     if out is None:
-        typer.echo(text, nl=False)
+        click.echo(text, nl=False)
         return
     from spoofspan.formats.writing import write_atomically
 
@@ -302,7 +420,7 @@ def write_page(page: str, out: Path, force: bool) -> None:
 
     data = page.encode()
     write_atomically(out, [data], force)
-    typer.echo(f"{out}: {len(data) / 1e6:.1f} MB, open it in a browser", err=True)
+    click.echo(f"{out}: {len(data) / 1e6:.1f} MB, open it in a browser", err=True)
 
 
 def show(plain: Any, tables: Iterable[Table], output: Output, out: Path | None = None, force: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""``spoofspan plan``: how large a test set must be to tell two systems apart."""
+"""``spoofspan plan``: the size of a test set that separates two systems."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.bootstrap_options import cluster_arguments
 from spoofspan.cli.system_inputs import Systems, takes_systems
+
+LIKE_A_SHARE = 0.3  # per cent: hardly an EER, and more likely a fraction
 
 
 @takes_systems
@@ -16,15 +17,15 @@ def plan(
     *,
     systems: Systems,
     measure: str | None = o.measure_flag(None, "The measure; range-eer, or utterance-eer of whole utterances."),
-    first: float | None = o.flag(None, "The first value, as it is printed (5.2). Default: as measured.", "--from"),
-    second: float | None = o.flag(None, "The second value (5.5). Default: that of the second system.", "--to"),
-    power: float = o.flag(0.8, "Probability to tell the two values apart."),
+    first: float | None = o.flag(None, "First value in printed units (5.2). Default: as measured.", "--from"),
+    second: float | None = o.flag(None, "Second value (5.5). Default: that of the second system.", "--to"),
+    power: float = o.flag(0.8, "Probability of separating the two values."),
     confidence: float = o.flag(0.95, "1 - the level of the test."),
     correlation: float | None = o.flag(None, "Correlation of two systems over clusters, if only one system is given."),
     metadata: o.Metadata = None,
     cluster: list[str] | None = o.flag(
         None,
-        "What is sampled: a column of --metadata, utterance, or speaker,attack. Default: speakers, if it has them.",
+        "Unit of sampling: a column of --metadata, utterance, or speaker,attack. Default: speakers, if it has them.",
         of=["speaker", "speaker,attack", "utterance"],
     ),
     scores_are: o.ScoresAre = None,
@@ -36,10 +37,10 @@ def plan(
     quiet: o.Quiet = False,
     rules: dict[str, Any],
 ) -> None:
-    """Plan a test set: how many utterances or speakers tell two values apart.
+    """Plan a test set: how many utterances or speakers separate two values.
 
-    Estimates it from an evaluation of one or two systems: how many it takes if both systems are measured on the same
-    utterances (paired), or on different ones (unpaired), and which difference the test set at hand can tell.
+    Estimates the numbers from an evaluation of one or two systems, for systems measured on the same utterances (paired)
+    and on different ones (unpaired), and the smallest difference that the given test set detects.
 
     For example:
 
@@ -59,13 +60,14 @@ def plan(
     measure = measure or systems.default_measure
     references, scores = systems.read_each(fewest=1)
     if len(scores) == 1 and second is None:
-        raise UsageError(
-            "say which values shall be told apart, as --from 5.2 --to 5.5, or give the scores of two systems"
-        )
-    how = cluster_arguments(metadata or systems.metadata(), cluster, systems.typed.bare_ids)
+        raise UsageError("give two values to separate, such as --from 5.2 --to 5.5, or the scores of two systems")
+    how = o.cluster_arguments(metadata or systems.metadata(), cluster, systems.typed.bare_ids)
     how |= {"convention": convention, "eer_rule": eer_rule, "scores_are": scores_are, **rules}
     how |= {"power": power, "confidence": confidence, "correlation": correlation}
     scale = 100.0 if in_percent(measure) else 1.0
+    small = next((value for value in (first, second) if value is not None and 0 < value < LIKE_A_SHARE), None)
+    if scale > 1 and small is not None:
+        o.say([f"warning: --from and --to are in per cent: {small:g} is {small:g} %"])
     first, second = (None if value is None else value / scale for value in (first, second))
     found = sample_size(references, scores, measure, first=first, second=second, **how)
     o.show({"spoofspan": __version__, "plan": finite(found.to_dict())}, [size_table(found)], output, out, force)

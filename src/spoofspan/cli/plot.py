@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import Annotated, Any
 
 from spoofspan.base.errors import UsageError
+from spoofspan.base.lazy import LazyMapping
+from spoofspan.base.progress import progress
 from spoofspan.cli import options as o
-from spoofspan.cli.bootstrap_options import cluster_arguments
-from spoofspan.cli.range_options import RangeOptions, takes_ranges
 from spoofspan.cli.system_inputs import Systems, takes_systems
 from spoofspan.cli.table import resolutions_in
-
-if TYPE_CHECKING:
-    from spoofspan.data.references import References
-    from spoofspan.data.scores import Scores
 
 
 class FigureKind(str, Enum):
@@ -46,10 +40,10 @@ MANY = 4  # systems, from which on a figure takes the width of a page
 
 
 @takes_systems
-@takes_ranges
+@o.takes_ranges
 @o.takes_rules
 def plot(
-    kind: Annotated[FigureKind, typer.Argument(help="Which figure.", show_default=False)],
+    kind: Annotated[FigureKind, o.argument(help="Figure to draw.")],
     *,
     systems: Systems,
     out: Path = o.flag(..., "The .png, .svg or .pdf file to write.", show_default=False),
@@ -66,7 +60,7 @@ def plot(
     utterance: str | None = o.flag(None, "timeline, measurement, resampling: which utterance."),
     threshold: float | None = o.flag(None, "Threshold in figures of one utterance; without it, that of the EER."),
     audio: Path | None = o.flag(None, "timeline: the recording, a WAV file."),
-    ranges: RangeOptions,
+    ranges: o.RangeOptions,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     force: o.Force = False,
@@ -115,16 +109,14 @@ def plot(
 
       spoofspan plot timeline ref.rttm a.score --utterance CON_E_0000001 --audio CON_E_0000001.wav --out one.png
     """
-    from spoofspan.data.sides import separate_seeds
-    from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS, resolution_table
+    from spoofspan.data.front_door import separate_seeds
     from spoofspan.formats.datasets.systems import open_systems
-    from spoofspan.report import figures
-    from spoofspan.report.figures.figure_data import resolution_data
-    from spoofspan.report.figures.style import in_mm, must_be_drawable, save
+    from spoofspan.report.figures import plots
+    from spoofspan.report.figures.style import OURS, in_mm, must_be_drawable, save
 
     o.must_be_free(out, force=force)
     must_be_drawable(out)
-    size = {} if width is None else {"width": in_mm(width)}
+    size = None if width is None else in_mm(width)
     meant_for: dict[str, tuple[Any, tuple[FigureKind, ...]]] = {
         "--resolution": (resolution, (*OVER_THRESHOLDS, *OF_CALIBRATION, FigureKind.measurement)),
         "--resolutions": (resolutions, (FigureKind.resolution, FigureKind.resampling)),
@@ -143,61 +135,64 @@ def plot(
         raise UsageError(
             f"{kind.value} takes scores at their word: say what they are with --scores-are llr or probability"
         )
-    meaning = {"scores_are": scores_are, "prior": prior, "bins": bins}
+    how: dict[str, Any] = {"style": OURS, "convention": convention, **rules}
     points = None if resolution is None else _one_resolution(resolution)
     levels = None if resolutions is None else resolutions_in(resolutions, "--resolutions")
-    rules |= {"convention": convention}
-    if kind is FigureKind.timeline and (alone := systems.scores_alone()) is not None:
-        shown = _of_scores_alone(alone, utterance, threshold, audio, ranges)
-        save(figures.draw_timeline(shown, **size), out, force)
+    given: dict[str, Any] = {"scores_are": scores_are, "prior": prior, "bins": bins, "threshold": threshold}
+    given |= {"resolution": points, "resolutions": levels, "confidence": confidence}
+    given |= {"audio": audio, "width": size, "eer_rule": eer_rule}
+    how |= {name: value for name, value in given.items() if value is not None}
+    figure = getattr(plots, kind.value)
+
+    def draw(*sides: Any, **arguments: Any) -> Any:
+        with progress(f"drawing {out.name}"):
+            return figure(*sides, **arguments)
+
+    if kind is FigureKind.timeline and (unlabelled := systems.scores_alone()) is not None:
+        if threshold is None:
+            raise UsageError(
+                "without REFERENCES there is no EER, so give --threshold, on the scale of the scores; or give "
+                "REFERENCES"
+            )
+        only = {name: how[name] for name in ("style", "width", "threshold", "audio") if name in how}
+        scores = _one_system(kind, unlabelled)
+        save(draw(None, scores, _one_utterance(kind, utterance, scores), **only, **ranges.arguments()), out, force)
         return
     ranges.refuse_any("says how ranges are made of scores without references; leave it out")
     if systems.of_utterances:
         _refuse_without_time(kind, resolution)
     references: Any = systems.truth()
     files = systems.files()
-    data: Any
-    each = separate_seeds({} if kind is FigureKind.resolution else open_systems(files, systems.any_scores))
     if kind is FigureKind.resolution:
-        rows = systems.rows(files)
-        data = resolution_data(
-            resolution_table(references, rows, levels or PAPER_RESOLUTIONS, eer_rule=eer_rule, **rules)
-        )
-    elif kind in OF_ONE_UTTERANCE:
-        if len(each) != 1:
-            raise UsageError(f"{kind.value} shows one system; give one file of scores, not {len(each)}")
-        if utterance is None:
-            raise UsageError(f"{kind.value} shows one utterance; give --utterance, such as {references.utterances[0]}")
-        (scores,) = each.values()
-        if threshold is None:
-            from spoofspan.evaluation.evaluate import range_eer
+        save(draw(references, systems.rows(files), **how), out, force)
+        return
+    each = open_systems(files, systems.any_scores)
+    if kind in OF_ONE_UTTERANCE:
+        scores = _one_system(kind, separate_seeds(each))
+        save(draw(references, scores, _one_utterance(kind, utterance, references), **how), out, force)
+        return
+    if confidence is not None:
+        how["resampling"] = o.cluster_arguments(systems.metadata(), None, systems.typed.bare_ids)
+        if replicates is not None:
+            how["resampling"] |= {"method": "percentile", "replicates": replicates}
+    if width is None and sum(map(len, each.values())) > MANY:
+        how["width"] = "page"
+    alone = next(iter(each.values()))
+    if len(each) == len(alone) == 1:
+        each = LazyMapping([files[0].system], lambda _: alone)  # a name that was typed
+    save(draw(references, each, **how), out, force)
 
-            threshold = range_eer(references, scores, eer_rule=eer_rule, **rules).threshold
-        data = _of_utterance(kind, (references, scores, utterance), threshold, points, levels, audio, rules)
-    else:
-        resampled: dict[str, Any] | None = None
-        if confidence is not None:
-            resampled = {
-                "confidence": confidence,
-                **cluster_arguments(systems.metadata(), None, systems.typed.bare_ids),
-            }
-            if replicates is not None:
-                resampled |= {"method": "percentile", "replicates": replicates}
-        if width is None and len(each) > MANY:
-            size = {"width": in_mm("page")}
-        data = [  # a whole curve of 12 million scores is not kept
-            _of_system(
-                kind,
-                (references, each[name], name if len(each) > 1 else files[0].system),  # alone, it needs no name
-                points,
-                resampled,
-                {flag: value for flag, value in meaning.items() if value is not None},
-                eer_rule=eer_rule,
-                **rules,
-            )
-            for name in each
-        ]
-    save(getattr(figures, f"draw_{kind.value}")(data, **size), out, force)
+
+def _one_system(kind: FigureKind, systems: Mapping[str, Any]) -> Any:
+    if len(systems) != 1:
+        raise UsageError(f"{kind.value} shows one system; give one file of scores, not {len(systems)}")
+    return next(iter(systems.values()))
+
+
+def _one_utterance(kind: FigureKind, utterance: str | None, known: Any) -> str:
+    if utterance is None:
+        raise UsageError(f"{kind.value} shows one utterance; give --utterance, such as {known.utterances[0]}")
+    return utterance
 
 
 def _refuse_without_time(kind: FigureKind, resolution: str | None) -> None:
@@ -211,82 +206,6 @@ def _refuse_without_time(kind: FigureKind, resolution: str | None) -> None:
         raise UsageError(
             "--resolution is the length of points in time, and these are scores of whole utterances; leave it out"
         )
-
-
-def _of_system(
-    kind: FigureKind,
-    system: tuple[Any, Any, str],  # truth, scores and name
-    points: float | None,
-    resampled: dict[str, Any] | None,
-    meaning: dict[str, Any],
-    **how: Any,
-) -> Any:
-    """The data of one system in a figure of systems."""
-    from spoofspan.report.figures import figure_data as data
-    from spoofspan.uncertainty import interval
-
-    if kind is FigureKind.boundary:
-        return data.boundary_data(*system, **how)
-    curve = data.system_curve(*system, resolution=points, **how)
-    if kind in OF_CALIBRATION:
-        return getattr(data, f"{kind.value}_data")(curve, **meaning)
-    if resampled is not None:
-        truth, scores, _ = system
-        found = interval(truth, scores, curve.eer.measure, **resampled, **how)
-        o.say(f"warning: {curve.eer.measure}: {text}" for text in found.warnings)  # figures have no place for them
-        curve = replace(curve, interval=found)
-    return {
-        FigureKind.det: data.det_data,
-        FigureKind.roc: data.det_data,
-        FigureKind.threshold: data.threshold_data,
-        FigureKind.scores: data.score_data,
-    }[kind](curve)
-
-
-def _of_utterance(
-    kind: FigureKind,
-    place: tuple[References, Scores, str],
-    threshold: float,
-    points: float | None,
-    levels: list[float] | None,
-    audio: Path | None,
-    rules: dict[str, Any],
-) -> Any:
-    """The data of a figure of one utterance."""
-    from spoofspan.formats.sound import read_wave
-    from spoofspan.report.figures import utterance_data as data
-
-    hop = place[1].hop
-    if kind is FigureKind.timeline:
-        samples, rate = (None, None) if audio is None else read_wave(audio)
-        return data.timeline_data(*place, threshold, samples=samples, sample_rate=rate, **rules)
-    if kind is FigureKind.resampling:
-        return data.resampling_data(*place, levels or [(hop or 0.0) / 2, 2 * (hop or 0.0)], threshold, **rules)
-    points = points or hop
-    if points is None:
-        raise UsageError("measurement: these scores are ranges; give the --resolution of the points in ms")
-    return data.measurement_data(*place, points, threshold, **rules)
-
-
-def _of_scores_alone(
-    systems: dict[str, Scores], utterance: str | None, threshold: float | None, audio: Path | None, ranges: RangeOptions
-) -> Any:
-    """The data of a timeline without references."""
-    from spoofspan.formats.sound import read_wave
-    from spoofspan.report.figures.utterance_data import called_timeline_data
-
-    if len(systems) != 1:
-        raise UsageError(f"timeline shows one system; give one file of scores, not {len(systems)}")
-    (scores,) = systems.values()
-    if threshold is None:
-        raise UsageError(
-            "without REFERENCES there is no EER, so give --threshold, on the scale of the scores; or give REFERENCES"
-        )
-    if utterance is None:
-        raise UsageError(f"timeline shows one utterance; give --utterance, such as {scores.utterances[0]}")
-    samples, rate = (None, None) if audio is None else read_wave(audio)
-    how = ranges.arguments()
-    return called_timeline_data(scores, utterance, threshold, samples=samples, sample_rate=rate, **how)
 
 
 def _one_resolution(text: str) -> float:

@@ -6,14 +6,12 @@ import hashlib
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.cli import options as o
 
 
 def publish(
-    result: Annotated[Path, typer.Argument(metavar="RESULT", help="The JSON that eval --out wrote.")],
+    result: Annotated[Path, o.argument(metavar="RESULT", help="The JSON that eval --out wrote.")],
     form: str = o.flag(
         ...,
         "arena (Speech Anti-Spoofing Arena), hf-eval-results or model-index (Hugging Face hub).",
@@ -24,19 +22,19 @@ def publish(
     system: str = o.flag(..., "Name of the system.", show_default=False),
     dataset: str = o.flag(..., "The data set on the hub: OWNER/NAME.", "--hub-dataset", show_default=False),
     revision: str = o.flag("", "The commit of the data set, 40 digits."),
-    hub_split: str = o.flag("test", "Which part of the data set."),
+    hub_split: str = o.flag("test", "Split of the data set."),
     measure: list[str] | None = o.measure_flag(None, "Only this measure of the result; may be repeated."),
     task: str = o.flag("", "The task of the benchmark, with hf-eval-results; default: the measure."),
     paper: str = o.flag("", "arXiv number of the paper."),
     scores: Path | None = o.flag(None, "The score file that was uploaded, to be hashed."),
-    scores_url: str = o.flag("", "Where it was uploaded: .../resolve/COMMIT/..."),
-    skipped: int = o.flag(0, "How many trials have no score.", min=0),
-    date: str = o.flag("", "When it was measured: 2026-11-18."),
+    scores_url: str = o.flag("", "Address of the uploaded file: .../resolve/COMMIT/..."),
+    skipped: int = o.flag(0, "Number of trials without a score.", min=0),
+    date: str = o.flag("", "Date of the measurement, such as 2026-11-18."),
     source: str = o.flag("", "Address of a page about the result.", "--source-url"),
     out: Path | None = o.flag(None, "Write to this .yaml file, not to stdout."),
     force: o.Force = False,
 ) -> None:
-    """Write a result in the form of a leaderboard or a model card.
+    """Write a result in the format of a leaderboard or a model card.
 
     Prints YAML and uploads nothing. The values are in per cent, and the signatures say how they were measured. arena
     ranks the utterance EER and needs --revision and --scores.

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
-from spoofspan.cli.eval_inputs import VerificationInputs, takes_verification
-from spoofspan.cli.inputs import read_column
-from spoofspan.cli.range_options import RangeOptions, takes_ranges
+from spoofspan.cli.inputs import VerificationInputs, read_column, takes_verification
 from spoofspan.cli.system_inputs import Systems, takes_systems
 
 if TYPE_CHECKING:
@@ -21,8 +18,8 @@ if TYPE_CHECKING:
 
 
 @takes_systems
-@takes_bootstrap
-@takes_ranges
+@o.takes_bootstrap
+@o.takes_ranges
 @takes_verification
 @o.takes_rules
 def report(
@@ -44,19 +41,19 @@ def report(
     embed: bool = o.flag(False, "Put the sound into the page; otherwise it is linked.", "--embed"),
     timelines: int | None = o.flag(
         None,
-        "How many utterances are shown; 240, or fewer with many systems. With 0, the page holds no labels and few "
+        "Number of utterances shown; 240, or fewer with many systems. With 0, the page holds no labels and few "
         "digits, and can be published.",
         min=0,
     ),
     threshold: float | None = o.flag(
-        None, "Without REFERENCES: show what is spoof at this threshold, on the scale of the scores."
+        None, "Without REFERENCES: mark spoof at this threshold, on the scale of the scores."
     ),
     published: bool = o.flag(
         False, "Also show the systems among published numbers, and which rules differ.", "--published"
     ),
     scores_are: o.ScoresAre = None,
-    ranges: RangeOptions,
-    bootstrap: BootstrapOptions,
+    ranges: o.RangeOptions,
+    bootstrap: o.BootstrapOptions,
     verification: VerificationInputs,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
@@ -64,7 +61,7 @@ def report(
     quiet: o.Quiet = False,
     rules: dict[str, Any],
 ) -> None:
-    """Make a page that shows where systems err.
+    """Make a page of the errors of systems.
 
     The page is one file that opens from disk without a network. It has numbers with intervals, DET curves, a threshold
     to drag, errors by attack, length and boundary, and timelines of the worst, the median and random utterances.
@@ -120,6 +117,7 @@ def report(
         columns = _known_columns(known, systems.typed.bare_ids)
     settings = PageSettings(
         title,
+        corpus=systems.corpus_name,
         resampling=bootstrap.resampling(known, systems.typed.bare_ids, replicates=1000),
         columns=columns,
         timelines=timelines,
@@ -149,7 +147,7 @@ def _page_of_scores(
     systems: dict[str, Scores],
     title: str | None,
     threshold: float | None,
-    ranges: RangeOptions,
+    ranges: o.RangeOptions,
     timelines: int | None,
     audio: Path | None,
     out: Path,

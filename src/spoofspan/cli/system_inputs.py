@@ -8,12 +8,10 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-import typer
-
 from spoofspan.base.errors import SpoofspanError, UsageError, nearest_name
 from spoofspan.cli import options as o
-from spoofspan.cli.inputs import FLAGS, Inputs, looks_like
-from spoofspan.data.sides import separate_seeds
+from spoofspan.cli.inputs import FLAGS, Inputs
+from spoofspan.data.front_door import separate_seeds
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References
@@ -76,8 +74,13 @@ class Systems:
             fill_in_set(word, set_name)
         return replace(self, typed=replace(self.typed, **filled), set_name=set_name)
 
+    @property
+    def corpus_name(self) -> str:
+        """The name of the database, or of the file of references."""
+        return Path(self.typed.dataset or self.typed.references or "").name
+
     def names_sets(self) -> bool:
-        """Whether {set} is to be filled in, in the references at least."""
+        """True if {set} is to be filled in, in the references at least."""
         return "{set}" in (self.typed.dataset or self.typed.references or "")
 
     def read(self) -> tuple[References, Dataset | None]:
@@ -101,12 +104,12 @@ class Systems:
 
     @cached_property
     def of_utterances(self) -> bool:
-        """Whether a file has scores of whole utterances, as far as the first bytes tell."""
+        """True if a file has scores of whole utterances, as far as the first bytes tell."""
         return any(self.typed.has_utterance_scores(one.path) for one in self.files()) if self.words else False
 
     @property
     def default_measure(self) -> str:
-        """What is measured if no measure is named."""
+        """Measure used if none is named."""
         return "utterance-eer" if self.of_utterances else "range-eer"
 
     def metadata(self) -> Where | Sequence[Where] | None:
@@ -157,7 +160,7 @@ class Systems:
         return self._typed_for(file).read_utterance_scores(file.path)
 
     def _typed_for(self, file: SystemFile) -> Inputs:
-        """How the scores of a system were described, which may be said by its name."""
+        """Description of the scores of a system, which may be said by its name."""
         if not self.higher:
             return self.typed
         from spoofspan.formats.datasets.systems import systems_of
@@ -195,14 +198,15 @@ class Systems:
         return dict(separate_seeds(open_systems(files, self.scores)))
 
     def _scores_first(self) -> str | None:
-        """What was typed in the place of REFERENCES, if that has scores."""
+        """Path in the place of REFERENCES, if it has scores."""
         from spoofspan.formats.datasets.systems import find_systems
+        from spoofspan.formats.identify import Contents
 
         first = self.typed.references
         if self.typed.dataset is not None or first is None:
             return None
         try:
-            known = looks_like(find_systems(first)[0].path)
+            known = Contents(find_systems(first)[0].path).kinds
         except UsageError:
             return None
         found = self._references
@@ -260,11 +264,9 @@ class Systems:
 
     def _any_system(self, file: SystemFile, fps: float | None) -> System:
         """Proposals, scores in time, or scores of whole utterances."""
-        if not self.typed.has_proposals(file.path):
-            return self.any_scores(file)
-        from spoofspan.formats.reading import read_proposals
-
-        return self.typed.with_ids(read_proposals(file.path, fps=fps, format=self.typed.scores_format))
+        if self.typed.has_proposals(file.path):
+            return self.typed.read_proposals(file.path, fps)
+        return self.any_scores(file)
 
     def rows(self, files: list[SystemFile], fps: float | None = None) -> Mapping[Any, Mapping[str, System]]:
         """The systems, by resolution or name and by seed, each read when it is looked up."""
@@ -275,19 +277,19 @@ class Systems:
 
 SCORES = Annotated[
     list[str] | None,
-    typer.Argument(
+    o.argument(
         metavar="SCORES",
         help="FILE, NAME=FILE, NAME='GLOB' (its files are seeds), a folder, or a pattern with {system}, {seed}, "
         "{resolution} and {set}.",
     ),
 ]
-SETS = Annotated[list[str] | None, o.option("The name that {set} stands for in all paths.", "--set")]
+SETS = Annotated[list[str] | None, o.option("Name to insert for {set} in all paths.", "--set")]
 SEVERAL_SETS = Annotated[
-    list[str] | None, o.option("A name that {set} stands for in all paths. May be repeated (dev, eval).", "--set")
+    list[str] | None, o.option("Name to insert for {set} in all paths. May be repeated (dev, eval).", "--set")
 ]
 HIGHER = Annotated[
     list[str] | None,
-    o.option("What high scores mean: bonafide or spoof; NAME=spoof of one system. May be repeated.", "--higher"),
+    o.option("Class with high scores: bonafide or spoof; NAME=spoof for one system. May be repeated.", "--higher"),
 ]
 takes_systems = o.takes("systems", FLAGS | {"higher": HIGHER, "scores": SCORES, "sets": SETS}, Systems.of_one_set)
 takes_systems_of_sets = o.takes(

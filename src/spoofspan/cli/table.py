@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 from spoofspan.base.errors import UsageError
 from spoofspan.base.lazy import LazyMapping
 from spoofspan.cli import options as o
-from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
-from spoofspan.cli.eval_inputs import ProposalOptions, VerificationInputs, takes_proposals, takes_verification
+from spoofspan.cli.inputs import ProposalFlags, VerificationInputs, takes_proposals, takes_verification
 from spoofspan.cli.system_inputs import Systems, takes_systems_of_sets
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References
+    from spoofspan.evaluation.resolution_table import ResolutionTable
     from spoofspan.formats.datasets.systems import SystemFile
 
 
 @takes_systems_of_sets
 @takes_proposals
-@takes_bootstrap
+@o.takes_bootstrap
 @takes_verification
 @o.takes_rules
 def table(
@@ -42,16 +42,27 @@ def table(
     segment_labels: str | None = o.flag(None, "For nii-2023 without --dataset: 'dev_seglab_{resolution}.npy'."),
     floor: bool = o.flag(True, "Show the floor of each hop: the range EER of a perfect system."),
     decimals: int = o.flag(2, "Digits after the point.", min=0, max=6),
+    sd: bool = o.flag(False, "Show the standard deviation over seeds with each mean.", "--sd"),
+    bold: bool = o.flag(False, "Mark the best number of each column, in Markdown, HTML and LaTeX.", "--bold"),
+    letters: bool = o.flag(
+        False,
+        "Show letters: systems of a column that share one do not differ significantly, as in compare.",
+        "--letters",
+    ),
+    rows: str | None = o.flag(None, "Show these rows only, in this order: ours,theirs (in text, not in JSON)."),
+    columns: str | None = o.flag(None, "Show these columns only, in this order: range,20,160 (in text, not in JSON)."),
+    caption: str | None = o.flag(None, "latex: caption of the table instead of the default."),
+    tex_label: str = o.flag("tab:resolutions", "latex: the label of the table, for cross-references."),
     published: bool = o.flag(
         False,
-        "Also show printed numbers, and which rules differ; without SCORES, all that are known.",
+        "Also show published numbers, and which rules differ; without SCORES, list all of them.",
         "--published",
     ),
     heatmap: Path | None = o.flag(None, "Also draw the table, to this .png, .svg or .pdf file."),
     scores_are: o.ScoresAre = None,
     metadata: o.Metadata = None,
-    proposals: ProposalOptions,
-    bootstrap: BootstrapOptions,
+    proposals: ProposalFlags,
+    bootstrap: o.BootstrapOptions,
     verification: VerificationInputs,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
@@ -74,7 +85,7 @@ def table(
 
       spoofspan table ref.rttm '{system}/unit0.02.score' --durations reco2dur --format latex
 
-      spoofspan table ref.rttm 'ours=a/seed*.score' 'theirs=b/seed*.score' --durations reco2dur
+      spoofspan table ref.rttm 'ours=a/seed*.score' 'theirs=b/seed*.score' --durations reco2dur --sd --letters
 
       spoofspan table '{set}.rttm' '{set}/{seed}/unit{resolution}.score' --set dev --set eval
 
@@ -90,7 +101,8 @@ def table(
     """
     from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS, resolution_table
     from spoofspan.formats.datasets.systems import fill_in_set
-    from spoofspan.report.resolutions import Look, check_alike, render
+    from spoofspan.report.resolutions import TableLook, check_alike, render, select_rows
+    from spoofspan.uncertainty.comparison import letters_of
 
     o.must_be_free(out, heatmap, force=force)
     verification.check(measure)
@@ -108,8 +120,9 @@ def table(
         raise UsageError("{set} stands for the name of a set: give --set, for example --set dev --set eval")
     if len(systems.sets) > 1 and not systems.names_sets():
         raise UsageError("several sets need {set} in REFERENCES or --dataset, where their names are filled in")
-    columns = PAPER_RESOLUTIONS if resolutions is None else resolutions_in(resolutions, "--resolutions")
-    tables = {}
+    points = PAPER_RESOLUTIONS if resolutions is None else resolutions_in(resolutions, "--resolutions")
+    tables: dict[str, ResolutionTable] = {}
+    found_letters: dict[str, dict[str, dict[str, str]]] = {}
     for name in systems.sets or ("",):
         of_set = systems.of_set(name or None)
         if of_set.of_utterances:
@@ -117,24 +130,47 @@ def table(
         truth = of_set.truth()
         files = of_set.files()
         labels = _segment_labels(of_set, files, label_sources, segment_labels and fill_in_set(segment_labels, name))
+        said = of_set.rows(files, proposals.fps)
+        arguments: dict[str, Any] = {
+            "convention": convention,
+            "eer_rule": eer_rule,
+            "scores_are": scores_are,
+            "asv_scores": verification.read_asv(truth),
+            **proposals.arguments(),
+            **rules,
+        }
+        clusters = metadata or of_set.metadata(), of_set.typed.bare_ids
         tables[name] = resolution_table(
             truth,
-            of_set.rows(files, proposals.fps),
-            columns,
+            said,
+            points,
             measure or (),
             label_sources=label_sources,  # type: ignore[arg-type] # checked there
             segment_labels=labels,
-            convention=convention,
-            eer_rule=eer_rule,
-            scores_are=scores_are,  # type: ignore[arg-type] # checked there
-            asv_scores=verification.read_asv(truth),
-            resampling=bootstrap.resampling_if_asked(metadata or of_set.metadata(), of_set.typed.bare_ids),
-            **proposals.arguments(),
-            **rules,
+            resampling=None if letters and bootstrap.confidence is None else bootstrap.resampling_if_asked(*clusters),
+            **arguments,
         )
+        if letters:
+            if labels is not None:
+                raise UsageError("--letters compares systems against one set of labels; leave out --label-sources")
+            how = arguments | vars(bootstrap.resampling(*clusters))
+            found_letters[name] = letters_of(truth, said, tables[name], how)  # type: ignore[arg-type] # kinds that are mixed are refused
     check_alike(tables)
     width = shutil.get_terminal_size().columns if out is None and sys.stdout.isatty() else None
-    look = Look(decimals, floor, width=width, full_signature=full_signature)
+    if rows is not None:
+        tables = select_rows(tables, names_in(rows))
+    look = TableLook(
+        decimals,
+        floor,
+        deviations=sd,
+        bold=bold,
+        letters=found_letters or None,
+        columns=tuple(names_in(columns or "")),
+        caption=caption or "",
+        label=tex_label,
+        width=width,
+        full_signature=full_signature,
+    )
     if published:
         from spoofspan.report.published import Beside, own_rows, render_beside
 
@@ -145,10 +181,10 @@ def table(
     else:
         o.deliver(render(tables, output.value, look), output, out, force)
     if heatmap is not None:
-        from spoofspan.report.figures.heatmap import draw_heatmap
-        from spoofspan.report.figures.style import save
+        from spoofspan.report.figures import plots
+        from spoofspan.report.figures.style import OURS, save
 
-        save(draw_heatmap(tables, decimals=decimals), heatmap, force)
+        save(plots.heatmap(tables, style=OURS, decimals=decimals), heatmap, force)
 
 
 def _refuse_time(resolutions: str | None, heatmap: Path | None, label_sources: str) -> None:
@@ -181,12 +217,16 @@ def _segment_labels(
     return LazyMapping(hops, systems.segment_labels)
 
 
+def names_in(text: str) -> list[str]:
+    """Names as they are typed, with commas between them."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
 def resolutions_in(text: str, flag: str) -> list[float]:
     """Resolutions (seconds) as they are typed: in ms, or with a unit, as in measures."""
     from spoofspan.measures.measure import Measure
 
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    spelled = [word if word.endswith("s") else f"{word}ms" for word in words]
+    spelled = [word if word.endswith("s") else f"{word}ms" for word in names_in(text)]
     try:
         found = [float(Measure.parse(f"point-eer@{one}").resolution or 0) for one in spelled]
     except UsageError:

@@ -5,22 +5,24 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-import typer
+import click
 
 from spoofspan.cli import options as o
-from spoofspan.cli.eval_inputs import (
-    ProposalOptions,
+from spoofspan.cli.inputs import (
+    Inputs,
+    ProposalFlags,
     UtteranceInputs,
     WhereMeasured,
     opened_corpus,
+    read_column,
+    takes_inputs,
     takes_utterance_scores,
     takes_where,
 )
-from spoofspan.cli.inputs import Inputs, read_column, takes_inputs
 
 NOT_CONFIRMED = 5  # the exit code
 ResultOrSignature = Annotated[
-    str, typer.Argument(metavar="RESULT", help="The JSON of eval, or a signature in quotes, in full or short.")
+    str, o.argument(metavar="RESULT", help="The JSON of eval, or a signature in quotes, in full or short.")
 ]
 Fps = Annotated[float | None, o.option("Frames per second, if the times of proposals are frame numbers.")]
 RegionsFile = Annotated[str | None, o.option("UEM file, if the result was measured in regions.")]
@@ -34,7 +36,7 @@ def verify(
     result: ResultOrSignature,
     inputs: Inputs,
     value: str | None = o.flag(
-        None, "With a signature: the value that was published with it, such as 5.21%, to as many decimals as it has."
+        None, "With a signature: the published value, such as 5.21%; its decimals are compared."
     ),
     more: UtteranceInputs,
     fps: Fps = None,
@@ -46,9 +48,9 @@ def verify(
     force: o.Force = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Measure a result again, and confirm it or name what differs.
+    """Repeat a measurement, and confirm it or name the differences.
 
-    The rules, measures and intervals are those that the result states. Exit code: 0 confirmed, 5 not confirmed.
+    Rules, measures and intervals are taken from the result. Exit code: 0 confirmed, 5 not confirmed.
 
     For example:
 
@@ -62,7 +64,8 @@ def verify(
 
     o.must_be_free(out, force=force)
     stated = StatedResult.read(result)
-    with opened_corpus(inputs, more, ProposalOptions(fps=fps), where, quiet=quiet) as (corpus, truth):
+    more, inputs = more.placed(inputs)
+    with opened_corpus(inputs, more, ProposalFlags(fps=fps), where, quiet=quiet) as (corpus, truth):
         alone = more.alone(inputs)
         known = metadata or inputs.protocol() or (inputs.references if alone else None)
         column = partial(read_column, None if known is None else inputs.identify(known).sources, inputs.bare_ids)
@@ -76,4 +79,4 @@ def verify(
         )
     o.show(finite(found.to_dict()), [verification_table(found)], output, out, force)
     if not found.confirmed:
-        raise typer.Exit(NOT_CONFIRMED)
+        raise click.exceptions.Exit(NOT_CONFIRMED)

@@ -5,7 +5,7 @@
     torch.py          TorchMetrics metrics for training loops; frame_labels.py: their labels of frames
     dask.py           corpora larger than a machine, on a cluster
     pyannote.py       annotations and features of pyannote.core
-    huggingface.py    rows of data sets; hf_evaluate.py: a module for evaluate
+    hf_evaluate.py    a module for Hugging Face evaluate
     leaderboards.py   results as leaderboards and model cards take them
     versa.py, deepfense.py    metrics of these toolkits
 

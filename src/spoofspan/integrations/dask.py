@@ -177,7 +177,7 @@ class DaskShards(ShardedCorpus):
         return self.facts.settled(_result(shard))
 
     def each(self, work: Callable[[Shard], T], what: str, *, fetched: bool) -> Iterator[tuple[Shard | None, T]]:
-        """What came of every shard, in their order."""
+        """Results of every shard, in their order."""
         found = [self.submitter.one(_work, self.facts, work, shard) for shard in self.shards]
         with progress(what, total=len(self), unit="shards") as advance:
             for shard, one in zip(self.shards, found, strict=True):
@@ -185,7 +185,7 @@ class DaskShards(ShardedCorpus):
                 advance(1)
 
     def merged(self, work: Callable[[Shard], T], merge: Callable[[T, T], T], what: str) -> T:
-        """What came of all shards, merged on the workers, a few at a time."""
+        """Results of all shards, merged on the workers, a few at a time."""
         leaves = [self.submitter.one(_work, self.facts, work, shard) for shard in self.shards]
         level = leaves
         while len(level) > 1:
@@ -290,7 +290,7 @@ def _shard_count(client: Client, pieces: Sequence[RowGroups]) -> int:
 
 @dataclass(frozen=True)
 class _Span:
-    """Which ids some row groups have."""
+    """Ids some row groups that have."""
 
     lowest: str
     highest: str

@@ -20,7 +20,7 @@ def labels_as_tensor(given: Any) -> Any:
 
 
 def last_labels(labels: torch.Tensor) -> torch.Tensor:
-    """How many frames each utterance has: up to its last label that is not negative.
+    """Number of frames that each utterance has: up to its last label that is not negative.
 
     >>> last_labels(torch.tensor([[0, 1, -100], [0, -100, 1]])).tolist()
     [2, 3]
@@ -35,7 +35,7 @@ def check_labels(labels: torch.Tensor, scores: Sequence[int], fewest: int, most:
     if not fits or (labels[:, most:] >= 0).any():
         raise UsageError(
             f"labels must be (batch, frames), as the scores are, {tuple(scores)}, not {tuple(labels.shape)}; for "
-            "labels at another hop, give update(scores, lengths, ranges) with their ranges in seconds"
+            "labels at another hop, give their ranges in seconds: update(preds, ranges, lengths)"
         )
 
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spoofspan.base.errors import UsageError
+from spoofspan.data.dataset_rows import references_from_rows, scores_from_rows
 from spoofspan.evaluation.evaluate import evaluate as evaluate_corpus
-from spoofspan.integrations.huggingface import references_from_rows, scores_from_rows
 
 try:
     import datasets

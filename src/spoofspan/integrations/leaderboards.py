@@ -28,7 +28,7 @@ COMMIT = re.compile(r"[0-9a-f]{40}")
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedSystem:
-    """What a leaderboard asks about a result besides its numbers.
+    """Facts that a leaderboard asks for besides the numbers.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def references_from_annotations(
     durations : mapping of str to float, optional
         How long each utterance lasts, in seconds.
     labels : mapping of str to str, optional
-        What other labels mean, such as ``{"A07": "spoof"}``; they become the kind of a range.
+        What other labels mean, such as ``{"A07": "spoof"}``; they become the attack of a range.
     snap : float
         Edges that miss each other by no more than this many seconds are joined.
 
@@ -70,13 +70,13 @@ def references_from_annotations(
                     f"utterance {utterance!r}: the label {label!r} of [{segment.start}, {segment.end}) is not known; "
                     f"say what it means: labels={{{label!r}: 'spoof'}}"
                 )
-            kind = None if label in LABELS else str(label)
-            ranges[utterance].append((segment.start, segment.end, known[label], kind))
+            attack = None if label in LABELS else str(label)
+            ranges[utterance].append((segment.start, segment.end, known[label], attack))
     return References.from_ranges(ranges, durations, snap=snap)
 
 
 def annotations_from(references: References) -> dict[str, Annotation]:
-    """A pyannote annotation of every utterance; a range with a kind gets that as its label.
+    """A pyannote annotation of every utterance; a range with an attack gets that as its label.
 
     Parameters
     ----------
@@ -100,8 +100,8 @@ def annotations_from(references: References) -> dict[str, Annotation]:
     for i, utterance in enumerate(references.utterances):
         annotation = Annotation(uri=utterance)
         for track, row in zip(string_generator(), range(*map(int, references.offsets[i : i + 2])), strict=False):
-            kind = -1 if references.kinds is None else int(references.kinds[row])
-            name = LABELS[references.labels[row]] if kind < 0 else references.kind_names[kind]
+            attack = -1 if references.attacks is None else int(references.attacks[row])
+            name = LABELS[references.labels[row]] if attack < 0 else references.attack_names[attack]
             segment = Segment(references.starts[row] / SECOND, references.ends[row] / SECOND)
             annotation[segment, track] = name
         made[utterance] = annotation

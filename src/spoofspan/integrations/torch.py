@@ -1,26 +1,24 @@
-"""EERs inside of a training loop: TorchMetrics metrics whose state is an :class:`spoofspan.EerState` on the device.
+"""EERs and F1 inside of a training loop: TorchMetrics metrics that count on the device of the scores.
 
 ::
 
     metric = RangeEER(hop=0.02, higher="bonafide").to(device)
-    for scores, lengths, references in batches:       # (B, T) scores, B lengths in frames, B references
-        metric.update(scores, lengths, references)
-    metric.compute()                                  # {"range_eer": ..., "range_eer_low": ..., "range_eer_high": ...}
-
-Labels of frames serve too: ``RangeEER(hop=0.02, higher="bonafide", spoof_label=1).update(scores, labels)``.
+    for preds, target, lengths in batches:        # (B, T) scores; labels (B, T) or B lists of ranges; B lengths
+        metric.update(preds, target, lengths)
+    metric.compute()                              # {"range_eer": ..., "range_eer_low": ..., "range_eer_threshold": ...}
 
 Which frames count, for how long and for which class, is settled on the host from the references; the scores stay on
 their device, which counts them into 2 x 71,430 integers. States add, so the sums of all processes (DDP, Accelerate,
-Lightning) give the same bits as one process. From these sums follow proven bounds of the EER and their middle. Bounds
-more than 0.2 points apart are warned of, and ``bracket=False`` refuses a middle of bounds more than 1 point apart. With
+Lightning) give the same bits as one process. From these sums follow proven bounds of the EER and their middle, which is
+warned of where it may be more than 0.1 points off, and refused as a scalar (``bracket=False``) from 0.5 points on. With
 ``exact=True`` the scores are kept on the device too (20 bytes each), and the value is the exact one.
 
-A ``DistributedSampler`` repeats samples so that all processes get equally many: :class:`Unpadded` says which to drop.
+A ``DistributedSampler`` repeats samples so that all processes get equally many: :class:`Unpadded` says which to drop,
+and ``size=`` warns of those that were counted.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -30,21 +28,28 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from spoofspan.base.columns import offsets_of
-from spoofspan.base.errors import DataError, NothingToMeasureError, SpoofspanWarning, UndefinedMeasureError, UsageError
+from spoofspan.base.errors import (
+    DataError,
+    NothingToMeasureError,
+    SpoofspanWarning,
+    UndefinedMeasureError,
+    UsageError,
+    warn_user,
+)
 from spoofspan.base.times import Int64
 from spoofspan.data.references import Range, References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.plan import EvaluationOptions, Plan, Undefined
 from spoofspan.mass.diagnosis import LATE_FRAMES
-from spoofspan.mass.points import check_resolution, point_basis
+from spoofspan.mass.points import WHOLE_UTTERANCE, check_resolution, point_basis
 from spoofspan.mass.ranges import range_basis
 from spoofspan.mass.score_mass import ScoreMass
-from spoofspan.measures.crossing import Amounts
-from spoofspan.measures.eer import polarity_caution
+from spoofspan.measures.confusion import ConfusionMatrix, f1
+from spoofspan.measures.eer import Amounts, polarity_caution
 from spoofspan.measures.eer_state import EerBracket, EerState
-from spoofspan.measures.fine_bins import FineBins
-from spoofspan.measures.histogram import BINS, CARRIED_BITS
+from spoofspan.measures.histogram import BINS, CARRIED_BITS, FineBins
 from spoofspan.measures.measure import Measure, flat_name
+from spoofspan.measures.operating_point import Threshold, Totals, check_threshold
 
 try:
     import torch
@@ -67,19 +72,187 @@ WIDE, TOO_WIDE = 0.002, 0.01
 BITS = {f"float{n}": (getattr(torch, f"float{n}"), getattr(torch, f"int{n}")) for n in (16, 32, 64)}
 
 
-class _EER(Metric):  # type: ignore[misc]
-    """What both metrics share."""
+class _FrameMetric(Metric):  # type: ignore[misc]
+    """Batches of frame scores and their references in, scores with the amounts of both classes under them out."""
 
-    higher_is_better = False
     is_differentiable = False
     full_state_update = False
 
     _measure: Measure
+    undecided: torch.Tensor
+    not_numbers: torch.Tensor
+    utterances: torch.Tensor
+
+    def __init__(
+        self,
+        hop: float,
+        higher: Higher,
+        dtype: str,
+        undefined: Undefined,
+        spoof_label: Literal[0, 1] | None,
+        size: int | None,
+        options: EvaluationOptions,
+    ) -> None:
+        super().__init__()
+        check_resolution(hop, "hop")
+        if dtype not in BITS:
+            raise UsageError(f"dtype={dtype!r}: valid: {', '.join(map(repr, BITS))}")
+        if spoof_label not in (0, 1, None):
+            raise UsageError(f"spoof_label={spoof_label!r}: valid: 0, 1")
+        if undefined not in ("raise", "nan"):
+            raise UsageError(f"undefined={undefined!r}: valid: 'raise', 'nan'")
+        self._plan = options.plan(self._measure, hop)
+        pooling = self._plan.rules.pooling
+        if self._plan.kind == "point" and pooling != "min":
+            raise UsageError(
+                f"pooling={pooling!r}: this metric pools by the minimum; use spoofspan.evaluate for another"
+            )
+        self.hop, self.higher, self.undefined, self.size = hop, higher, undefined, size
+        self.dtype_name, self.spoof_label = dtype, spoof_label
+        self.add_state("undecided", torch.zeros(2, dtype=torch.int64), dist_reduce_fx="sum")
+        self.add_state("not_numbers", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+        self.add_state("utterances", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+        # a MetricCollection updates only one of several metrics whose states have the same names and look alike so far
+        settings = repr((str(self._plan.measure), self._plan.rules, hop, higher, dtype, spoof_label))
+        self.add_state(f"settings_{sha256(settings.encode()).hexdigest()[:16]}", torch.zeros(()), dist_reduce_fx="sum")
+
+    @property
+    def name(self) -> str:
+        """The name of the measure, as loggers take it."""
+        return flat_name(str(self._plan.measure))
+
+    def __repr__(self) -> str:
+        stated = {"hop": self.hop, "higher": self.higher, "spoof_label": self.spoof_label, "size": self.size}
+        given = (f"{name}={value!r}" for name, value in (self._stated() | stated).items() if value is not None)
+        return f"{type(self).__name__}({', '.join(given)})"
+
+    def _stated(self) -> dict[str, Any]:
+        """Arguments to print besides those that all metrics have."""
+        return {}
+
+    def set_dtype(self, dst_type: Any) -> _FrameMetric:
+        """Nothing to do: counts are integers, whatever the type of the model."""
+        return self
+
+    # ---------------------------------------------------------------- a batch in
+
+    def update(
+        self,
+        preds: torch.Tensor,
+        target: References | Sequence[Sequence[Range]] | torch.Tensor,
+        lengths: torch.Tensor | Sequence[int] | None = None,
+    ) -> None:
+        """Count a batch.
+
+        Parameters
+        ----------
+        preds : torch.Tensor
+            Scores (batch, frames).
+        target : torch.Tensor, References or list of lists of ranges
+            Labels of frames (batch, frames), negative where there is none; or :class:`spoofspan.References`, or for
+            each utterance a list of ``(start, end, label)`` in seconds, in the order of the batch.
+        lengths : sequence of int or torch.Tensor, optional
+            The number of frames of each utterance. Without it, an utterance ends with its last label that is not
+            negative; with ranges, all frames count. On a device, fetching them waits for it.
+
+        """
+        if not isinstance(preds, torch.Tensor) or preds.ndim != 2:
+            found = tuple(preds.shape) if isinstance(preds, torch.Tensor) else f"a {type(preds).__name__}"
+            logits = isinstance(found, tuple) and len(found) == 3 and found[-1] == 2
+            remedy = "; of the logits of two classes, give their difference" if logits else ""
+            raise UsageError(f"preds must be a tensor (batch, frames) of scores, not {found}{remedy}")
+        if preds.device != self.undecided.device:
+            raise UsageError(
+                f"preds are on {preds.device}, the metric on {self.undecided.device}; use metric.to(device)"
+            )
+        target = labels_as_tensor(target)
+        if _are_lengths(target):
+            raise UsageError(
+                "target must be labels of frames (batch, frames), or the ranges of each utterance in seconds; the "
+                "number of frames of each utterance comes third: update(preds, target, lengths)"
+            )
+        width = preds.shape[1]
+        if isinstance(target, torch.Tensor):
+            frames = None if lengths is None else whole_lengths(lengths)
+            fewest = width - LATE_FRAMES if frames is None else max(frames, default=0)
+            check_labels(target, preds.shape, fewest, width if frames is None else width + LATE_FRAMES)
+            frames = whole_lengths(last_labels(target)) if frames is None else frames
+        else:
+            frames = [width] * len(preds) if lengths is None else whole_lengths(lengths)
+        if len(frames) != preds.shape[0] or (frames and not 0 <= min(frames) <= max(frames) <= width):
+            raise UsageError(f"lengths must be one number of frames, up to {width}, for each utterance")
+        if isinstance(target, torch.Tensor):
+            target = label_ranges(target, frames, self.hop, self.spoof_label)
+        if not frames:
+            return
+        values = self._in_our_type(preds.detach())
+        rows = rows_of(batch_references(target, len(frames)), frames, self.hop, self._plan)
+        # from rows that are numbered through the batch to places in the padded one
+        before = np.concatenate(([0], np.cumsum(frames)))
+        utterance = np.searchsorted(before, rows.first, side="right") - 1
+        shift = utterance * width - before[utterance]
+        longest = int((rows.last - rows.first).max(initial=0))
+        first = _sent(rows.first + shift, values.device)
+        last = first if longest == 0 else _sent(rows.last + shift, values.device)
+        inside = torch.arange(width, device=values.device) < _sent(np.array(frames), values.device)[:, None]
+        self.not_numbers += (torch.isnan(values) & inside).sum()
+        self.utterances += len(frames)
+        values = values.reshape(-1)
+        lowest = values[first]
+        for step in range(1, longest + 1):
+            lowest = torch.minimum(lowest, values[torch.minimum(first + step, last)])
+        self._take(lowest, np.stack((rows.bona_fide, rows.spoof)))
+        self.undecided += _sent(np.array(rows.undecided), self.undecided.device)
+
+    def _take(self, scores: torch.Tensor, amounts: Any) -> None:
+        """Count scores in bona fide polarity, and how much of both classes lies under each."""
+        raise NotImplementedError
+
+    def _in_our_type(self, scores: torch.Tensor) -> torch.Tensor:
+        """Scores in bona fide polarity and in the type of the state, if that loses nothing."""
+        kind = BITS[self.dtype_name][0]
+        if not scores.is_floating_point():
+            raise UsageError(f"preds must be floats, not {scores.dtype}: measures need scores, and no decisions")
+        wide = torch.promote_types(scores.dtype, kind)
+        if wide != kind:
+            raise UsageError(
+                f"preds of {scores.dtype} do not fit into {kind} without rounding; give the metric "
+                f"dtype={str(wide).removeprefix('torch.')!r}"
+            )
+        converted = scores.to(kind)
+        return converted if self.higher == "bonafide" else -converted
+
+    def _number(self, value: float) -> torch.Tensor:
+        """A number on the device; doubles hold every bit, and some accelerators have none."""
+        kind = torch.float32 if self.undecided.device.type == "mps" else torch.float64
+        return torch.tensor(value, dtype=kind, device=self.undecided.device)
+
+    def _check_counted(self) -> None:
+        """Refuse NaN, and warn of utterances that were counted twice."""
+        if int(self.not_numbers):
+            raise DataError(f"{int(self.not_numbers)} scores are NaN; find out why the model gave no number there")
+        counted, running = int(self.utterances), torch.distributed.is_available() and torch.distributed.is_initialized()
+        remedy = "a DistributedSampler repeats some, so that all processes get equally many; drop them with Unpadded"
+        if self.size is not None and counted > self.size:
+            warn_user(
+                f"{self._plan.measure}: {counted} utterances were counted, and the data set has {self.size}: {remedy}"
+            )
+        elif self.size is None and self._is_synced and running and torch.distributed.get_world_size() > 1:
+            warn_user(
+                f"{self._plan.measure}: {counted} utterances were counted in {torch.distributed.get_world_size()} "
+                f"processes, perhaps some of them twice; give size=len(dataset), which checks it: {remedy}"
+            )
+
+
+class _EER(_FrameMetric):
+    """The state and the numbers that all EERs share."""
+
+    higher_is_better = False
+    plot_lower_bound = 0.0
+
     bins: torch.Tensor
     carries: torch.Tensor
     longer: torch.Tensor
-    undecided: torch.Tensor
-    not_numbers: torch.Tensor
 
     def __init__(
         self,
@@ -91,24 +264,14 @@ class _EER(Metric):  # type: ignore[misc]
         dtype: Literal["float16", "float32", "float64"] = "float32",
         undefined: Undefined = "raise",
         spoof_label: Literal[0, 1] | None = None,
+        size: int | None = None,
         eer_rule: Literal["nearest", "interpolated"] = "nearest",
         convention: str = "default",
         **rules: Unpack[RuleArguments],
     ) -> None:
-        super().__init__()
-        check_resolution(hop, "hop")
-        if dtype not in BITS:
-            raise UsageError(f"dtype={dtype!r}: valid: {', '.join(map(repr, BITS))}")
-        self._plan = EvaluationOptions(convention, eer_rule, rules=rules).plan(self._measure, hop)
-        pooling = self._plan.rules.pooling
-        if self._plan.kind == "point" and pooling != "min":
-            raise UsageError(f"pooling={pooling!r}: this metric pools by the minimum; use ss.point_eer for another")
-        self.hop, self.higher, self.exact, self.bracket, self.undefined = hop, higher, exact, bracket, undefined
-        self.dtype_name, self.spoof_label = dtype, spoof_label
-        if spoof_label not in (0, 1, None):
-            raise UsageError(f"spoof_label={spoof_label!r}: valid: 0, 1")
-        if undefined not in ("raise", "nan"):
-            raise UsageError(f"undefined={undefined!r}: valid: 'raise', 'nan'")
+        options = EvaluationOptions(convention, eer_rule, rules=rules)
+        super().__init__(hop, higher, dtype, undefined, spoof_label, size, options)
+        self.exact, self.bracket = exact, bracket
         self._empty_state()._check_rule(self._plan.eer_rule)
         self._fine = FineBins(np.dtype(dtype))
         # one more column takes what is in no fine bin
@@ -116,95 +279,22 @@ class _EER(Metric):  # type: ignore[misc]
         self.add_state("bins", torch.zeros(2, columns, dtype=torch.int64), dist_reduce_fx="sum")
         self.add_state("carries", torch.zeros(2, columns, dtype=torch.int32), dist_reduce_fx="sum")
         self.add_state("longer", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
-        self.add_state("undecided", torch.zeros(2, dtype=torch.int64), dist_reduce_fx="sum")
-        self.add_state("not_numbers", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
-        # a MetricCollection updates only one of several metrics whose states have the same names and look alike so far
-        settings = repr((str(self._plan.measure), self._plan.rules, hop, higher, dtype, spoof_label))
-        self.add_state(f"settings_{sha256(settings.encode()).hexdigest()[:16]}", torch.zeros(()), dist_reduce_fx="sum")
         if exact:
             for name in ("kept_scores", "kept_bona_fide", "kept_spoof"):
                 self.add_state(name, [], dist_reduce_fx="cat")
 
     def _empty_state(self) -> EerState:
-        rules, resolution = self._plan.rules, self._plan.measure.resolution
-        unit, basis = ("ns", range_basis(rules)) if resolution is None else ("points", point_basis(resolution, rules))
+        rules, resolution = self._plan.rules, self._plan.measure.resolution or WHOLE_UTTERANCE
+        is_range = self._plan.kind == "range"
+        unit, basis = ("ns", range_basis(rules)) if is_range else ("points", point_basis(resolution, rules))
         return EerState(self.dtype_name, higher=self.higher, unit=unit, uncovered=rules.uncovered, basis=basis)
 
-    # ---------------------------------------------------------------- a batch in
-
-    def update(
-        self,
-        scores: torch.Tensor,
-        lengths: torch.Tensor | Sequence[int],
-        references: References | Sequence[Sequence[Range]] | torch.Tensor | None = None,
-    ) -> None:
-        """Count a batch: scores (B, T), the number of frames of each utterance, and their references in that order.
-
-        ``references`` are a :class:`spoofspan.References`, for each utterance a list of ``(start, end, label)`` in
-        seconds, or labels of frames (B, T). Labels may stand in the place of ``lengths``: an utterance then ends with
-        its last label that is not negative. What is negative before that has no label, see the rule ``gaps``.
-        ``lengths`` had better be on the host already: fetching them from a device waits for it.
-        """
-        if not isinstance(scores, torch.Tensor) or scores.ndim != 2:
-            found = tuple(scores.shape) if isinstance(scores, torch.Tensor) else f"a {type(scores).__name__}"
-            logits = isinstance(found, tuple) and len(found) == 3 and found[-1] == 2
-            remedy = "; of the logits of two classes, give their difference" if logits else ""
-            raise UsageError(f"scores must be a tensor (batch, frames), not {found}{remedy}")
-        if scores.device != self.bins.device:
-            raise UsageError(f"scores are on {scores.device}, the metric on {self.bins.device}; use metric.to(device)")
-        lengths, references = labels_as_tensor(lengths), labels_as_tensor(references)
-        if references is None:
-            if not isinstance(lengths, torch.Tensor) or lengths.ndim != 2:
-                raise UsageError(
-                    "give update(scores, lengths, references): the number of frames of each utterance, and its ranges "
-                    "in seconds; or update(scores, labels) with labels of frames, an array (batch, frames)"
-                )
-            check_labels(lengths, scores.shape, scores.shape[1] - LATE_FRAMES, scores.shape[1])
-            references, lengths = lengths, last_labels(lengths)
-        frames = whole_lengths(lengths)
-        if len(frames) != scores.shape[0] or (frames and not 0 <= min(frames) <= max(frames) <= scores.shape[1]):
-            raise UsageError(f"lengths must be one number of frames, up to {scores.shape[1]}, for each utterance")
-        if isinstance(references, torch.Tensor):
-            check_labels(references, scores.shape, max(frames, default=0), scores.shape[1] + LATE_FRAMES)
-            references = label_ranges(references, frames, self.hop, self.spoof_label)
-        if not frames:
-            return
-        values = self._in_our_type(scores.detach())
-        rows = rows_of(batch_references(references, len(frames)), frames, self.hop, self._plan)
-        # from rows that are numbered through the batch to places in the padded one
-        before = np.concatenate(([0], np.cumsum(frames)))
-        utterance = np.searchsorted(before, rows.first, side="right") - 1
-        shift = utterance * scores.shape[1] - before[utterance]
-        longest = int((rows.last - rows.first).max(initial=0))
-        first = _sent(rows.first + shift, values.device)
-        last = first if longest == 0 else _sent(rows.last + shift, values.device)
-        inside = torch.arange(scores.shape[1], device=values.device) < _sent(np.array(frames), values.device)[:, None]
-        self.not_numbers += (torch.isnan(values) & inside).sum()
-        values = values.reshape(-1)
-        lowest = values[first]
-        for step in range(1, longest + 1):
-            lowest = torch.minimum(lowest, values[torch.minimum(first + step, last)])
-        amounts = np.stack((rows.bona_fide, rows.spoof))
-        self._count(lowest, amounts)
-        self.undecided += _sent(np.array(rows.undecided), self.undecided.device)
+    def _take(self, scores: torch.Tensor, amounts: Any) -> None:
+        self._count(scores, amounts)
         if self.exact:
-            self.kept_scores.append(lowest)
-            self.kept_bona_fide.append(_sent(amounts[0], lowest.device))
-            self.kept_spoof.append(_sent(amounts[1], lowest.device))
-
-    def _in_our_type(self, scores: torch.Tensor) -> torch.Tensor:
-        """Scores in bona fide polarity and in the type of the state, if that loses nothing."""
-        kind = BITS[self.dtype_name][0]
-        if not scores.is_floating_point():
-            raise UsageError(f"scores must be floats, not {scores.dtype}: an EER needs scores, and no decisions")
-        wide = torch.promote_types(scores.dtype, kind)
-        if wide != kind:
-            raise UsageError(
-                f"scores of {scores.dtype} do not fit into {kind} without rounding; give the metric "
-                f"dtype={str(wide).removeprefix('torch.')!r}"
-            )
-        converted = scores.to(kind)
-        return converted if self.higher == "bonafide" else -converted
+            self.kept_scores.append(scores)
+            self.kept_bona_fide.append(_sent(amounts[0], scores.device))
+            self.kept_spoof.append(_sent(amounts[1], scores.device))
 
     def _count(self, scores: torch.Tensor, amounts: Any) -> None:
         # + 0.0 turns -0.0 into 0.0
@@ -239,10 +329,6 @@ class _EER(Metric):  # type: ignore[misc]
         keys = torch.where((distance >= 0) & (distance <= fine.below_one), keys, none)
         return torch.where(bits == 0, fine.zero, keys)
 
-    def set_dtype(self, dst_type: Any) -> _EER:
-        """Nothing to do: counts are integers, whatever the type of the model."""
-        return self
-
     def sync(self, *arguments: Any, **how: Any) -> None:
         """Gather the states of all processes; one that has seen no batch has nothing to give, but takes part."""
         if self.exact and not self.kept_scores:
@@ -254,19 +340,18 @@ class _EER(Metric):  # type: ignore[misc]
     # ---------------------------------------------------------------- numbers out
 
     def compute(self) -> torch.Tensor | dict[str, torch.Tensor]:
-        """The EER so far, of all processes: bounds and their middle, or with ``exact`` the exact value."""
-        name = flat_name(str(self._plan.measure))
+        """The EER so far, of all processes: bounds, their middle and its threshold; with ``exact`` the exact value."""
+        name = self.name
         try:
             found = self.bounds()
             self._warn(found)
-            numbers = {name: found.midpoint, f"{name}_low": found.low, f"{name}_high": found.high}
+            numbers = (found.midpoint, found.low, found.high, _middle(found.lowest_threshold, found.highest_threshold))
         except UndefinedMeasureError:
             if self.undefined == "raise":
                 raise
-            numbers = dict.fromkeys((name, f"{name}_low", f"{name}_high"), float("nan"))
-        # doubles hold every bit; some accelerators have none
-        kind = torch.float32 if self.bins.device.type == "mps" else torch.float64
-        tensors = {key: torch.tensor(value, dtype=kind, device=self.bins.device) for key, value in numbers.items()}
+            numbers = (float("nan"),) * 4
+        names = (name, f"{name}_low", f"{name}_high", f"{name}_threshold")
+        tensors = {key: self._number(value) for key, value in zip(names, numbers, strict=True)}
         return tensors if self.bracket else tensors[name]
 
     def _warn(self, found: EerBracket) -> None:
@@ -279,7 +364,13 @@ class _EER(Metric):  # type: ignore[misc]
             cautions = (f"{text}; use exact=True for the exact value", *cautions)
         for text in cautions:
             # compute() is wrapped
-            warnings.warn(f"{self._plan.measure}: {text}", SpoofspanWarning, stacklevel=4)
+            warn_user(f"{self._plan.measure}: {text}", SpoofspanWarning)
+
+    @property
+    def threshold(self) -> float:
+        """The threshold of the EER so far, or the middle of its bounds."""
+        found = self.bounds()
+        return _middle(found.lowest_threshold, found.highest_threshold)
 
     def bounds(self) -> EerBracket:
         """The bounds of the EER and of its threshold; with ``exact`` they are one number each."""
@@ -290,8 +381,11 @@ class _EER(Metric):  # type: ignore[misc]
 
         With ``exact`` it is the state after all passes.
         """
-        if int(self.not_numbers):
-            raise DataError(f"{int(self.not_numbers)} scores are NaN; find out why the model gave no number there")
+        state = self._first_pass()
+        return self._after_all_passes(state) if self.exact else state
+
+    def _first_pass(self) -> EerState:
+        self._check_counted()
         carries = self.carries.to(torch.int64).cpu().numpy()
         sums = self.bins.cpu().numpy() + ((carries & ((1 << CARRIED_BITS - LOW_BITS) - 1)) << LOW_BITS)
         bona_fide, spoof = self.undecided.tolist()
@@ -299,7 +393,39 @@ class _EER(Metric):  # type: ignore[misc]
         carried = (carries >> CARRIED_BITS - LOW_BITS).astype(np.int32)[:, :-1]
         carried = carried if carried.any() else None
         state.add_bins(sums[:, :-1], carried, undecided=(bona_fide, spoof), longer=bool(self.longer))
-        return self._after_all_passes(state) if self.exact else state
+        return state
+
+    def plot(self, val: Any = None, ax: Any = None) -> tuple[Any, Any]:
+        """The DET curve so far; or values of earlier steps, as those of all metrics are drawn.
+
+        Parameters
+        ----------
+        val : optional
+            What :meth:`compute` returned, or a list of such values, one for each step.
+        ax : matplotlib Axes, optional
+            Where it is drawn.
+
+        Returns
+        -------
+        tuple of matplotlib Figure and Axes
+
+        """
+        if val is not None:
+            return self._plot(val, ax)  # type: ignore[no-any-return]
+        from spoofspan.report.figures.figure_data import DetData
+        from spoofspan.report.figures.style import canvas_in
+        from spoofspan.report.figures.system_figures import draw_det
+
+        found, rates = self.bounds(), self._first_pass().rates()
+        name = f"{self._plan.measure}"
+        with canvas_in(ax, None, None, "column") as canvas:
+            drawn = draw_det(
+                [DetData(name, *rates, found.midpoint, found.midpoint, found.midpoint, None, None)], canvas
+            )
+        return drawn.figure, drawn
+
+    def _stated(self) -> dict[str, Any]:
+        return {"exact": self.exact or None, "bracket": None if self.bracket else False}
 
     def _after_all_passes(self, state: EerState) -> EerState:
         """Further passes over what was kept: only scores near the crossing leave the device, once."""
@@ -315,6 +441,19 @@ class _EER(Metric):  # type: ignore[misc]
             state = state.next_pass()
             state.add(scores if self.higher == "bonafide" else -scores, bona_fide, spoof)
         return state
+
+
+def _middle(low: float, high: float) -> float:
+    """The middle of two thresholds; where one of them is infinite, the other."""
+    finite = [one for one in (low, high) if np.isfinite(one)]
+    return sum(finite) / len(finite) if finite else high
+
+
+def _are_lengths(target: Any) -> bool:
+    """True if these are numbers of frames, which once came second."""
+    if isinstance(target, torch.Tensor | np.ndarray):
+        return target.ndim < 2
+    return isinstance(target, Sequence) and not isinstance(target, str) and bool(target) and isinstance(target[0], int)
 
 
 def _sent(array: Any, device: torch.device) -> torch.Tensor:
@@ -436,6 +575,8 @@ class RangeEER(_EER):
         What :meth:`compute` does where only one class was seen, or ``bracket=False`` has no number to return.
     spoof_label : {0, 1}, optional
         What labels of frames call spoof, where :meth:`update` is given such.
+    size : int, optional
+        The number of utterances of the data set, to warn of those that were counted twice.
     eer_rule : {"nearest", "interpolated"}
         How the EER is computed from the error curve.
     convention : str
@@ -447,7 +588,7 @@ class RangeEER(_EER):
     --------
     >>> metric = RangeEER(hop=0.02, higher="bonafide", exact=True)
     >>> scores = torch.tensor([[0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3, 0.0, 0.0]])
-    >>> metric.update(scores, [8], [[(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]])
+    >>> metric.update(scores, [[(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]], [8])
     >>> metric.compute()["range_eer"].item()
     0.25
     >>> metric = RangeEER(hop=0.02, higher="bonafide", exact=True, spoof_label=1)
@@ -467,16 +608,16 @@ class PointEER(_EER):
     ----------
     resolution : float
         Length of a point in seconds.
-    hop, higher, exact, bracket, dtype, undefined, spoof_label, eer_rule, convention, **rules
+    hop, higher, exact, bracket, dtype, undefined, spoof_label, size, eer_rule, convention, **rules
         As of :class:`RangeEER`; rules are those of :func:`spoofspan.point_eer`.
 
     Examples
     --------
     >>> metric = PointEER(0.04, hop=0.02, higher="bonafide", exact=True)
     >>> scores = torch.tensor([[0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]])
-    >>> metric.update(scores, [8], [[(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]])
-    >>> {name: round(value.item(), 3) for name, value in metric.compute().items()}
-    {'point_eer_40ms': 0.0, 'point_eer_40ms_low': 0.0, 'point_eer_40ms_high': 0.0}
+    >>> metric.update(scores, [[(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]], [8])
+    >>> metric.compute()["point_eer_40ms"].item(), metric
+    (0.0, PointEER(resolution=0.04, exact=True, hop=0.02, higher='bonafide'))
 
     """
 
@@ -491,18 +632,118 @@ class PointEER(_EER):
         dtype: Literal["float16", "float32", "float64"] = "float32",
         undefined: Undefined = "raise",
         spoof_label: Literal[0, 1] | None = None,
+        size: int | None = None,
         eer_rule: Literal["nearest", "interpolated"] = "nearest",
         convention: str = "default",
         **rules: Unpack[RuleArguments],
     ) -> None:
         self._measure = Measure("point-eer", resolution)
         how: dict[str, Any] = {"exact": exact, "bracket": bracket, "dtype": dtype, "undefined": undefined}
-        how["spoof_label"] = spoof_label
-        super().__init__(hop, higher=higher, eer_rule=eer_rule, convention=convention, **how, **rules)
+        how |= {"spoof_label": spoof_label, "size": size, "eer_rule": eer_rule, "convention": convention}
+        super().__init__(hop, higher=higher, **how, **rules)
+
+    def _stated(self) -> dict[str, Any]:
+        return {"resolution": self._measure.resolution} | super()._stated()
+
+
+class UtteranceEER(_EER):
+    """The EER of whole utterances of all batches so far: one score each, the most spoofed of its frames.
+
+    Parameters
+    ----------
+    hop, higher, exact, bracket, dtype, undefined, spoof_label, size, eer_rule, convention, **rules
+        As of :class:`RangeEER`; rules are those of :func:`spoofspan.utterance_eer`.
+
+    Examples
+    --------
+    >>> metric = UtteranceEER(hop=0.02, higher="bonafide", spoof_label=1, exact=True)
+    >>> metric.update(torch.tensor([[0.9, 0.8], [0.7, 0.1], [0.6, 0.9]]), torch.tensor([[0, 0], [0, 1], [0, 0]]))
+    >>> metric.compute()["utterance_eer"].item()
+    0.0
+
+    """
+
+    _measure = Measure("utterance-eer")
+
+
+class RangeF1(_FrameMetric):
+    """The F1 of spoofed time at a threshold, of all batches so far.
+
+    Parameters
+    ----------
+    threshold : float
+        On the scale of the scores; a :class:`spoofspan.Measurement` stands for its threshold.
+    hop, higher, dtype, undefined, spoof_label, size, convention, **rules
+        As of :class:`RangeEER`.
+
+    Examples
+    --------
+    >>> metric = RangeF1(0.15, hop=0.02, higher="bonafide", spoof_label=1)
+    >>> scores = torch.tensor([[0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]])
+    >>> metric.update(scores, torch.tensor([[0, 0, 0, 0, 1, 1, 1, 1]]))
+    >>> metric.compute().item()
+    0.75
+
+    """
+
+    higher_is_better = True
+    plot_lower_bound, plot_upper_bound = 0.0, 1.0
+
+    _measure = Measure("range-f1")
+    called: torch.Tensor
+    totals: torch.Tensor
+
+    def __init__(
+        self,
+        threshold: Threshold,
+        hop: float,
+        *,
+        higher: Higher,
+        dtype: Literal["float16", "float32", "float64"] = "float32",
+        undefined: Undefined = "raise",
+        spoof_label: Literal[0, 1] | None = None,
+        size: int | None = None,
+        convention: str = "default",
+        **rules: Unpack[RuleArguments],
+    ) -> None:
+        options = EvaluationOptions(convention, rules=rules)
+        super().__init__(hop, higher, dtype, undefined, spoof_label, size, options)
+        self.threshold = check_threshold(threshold)
+        for name in ("called", "totals"):
+            self.add_state(name, torch.zeros(2, dtype=torch.int64), dist_reduce_fx="sum")
+
+    def _stated(self) -> dict[str, Any]:
+        return {"threshold": self.threshold}
+
+    def _take(self, scores: torch.Tensor, amounts: Any) -> None:
+        sent = _sent(amounts, scores.device)
+        self.called += (sent * (scores < self._limit())).sum(1)
+        self.totals += sent.sum(1)
+
+    def _limit(self) -> float:
+        """The threshold in bona fide polarity and in the type of the scores, which are below it as they were before."""
+        limit = self.threshold if self.higher == "bonafide" else -self.threshold
+        kind = np.dtype(self.dtype_name).type
+        rounded = kind(limit)
+        return float(np.nextafter(rounded, kind(np.inf)) if float(rounded) < limit else rounded)
+
+    def compute(self) -> torch.Tensor:
+        """The F1 so far, of all processes."""
+        self._check_counted()
+        all_of_both, undecided = self.totals.tolist(), self.undecided.tolist()
+        sums = Totals(self.higher, "ns", self._plan.rules.uncovered, *all_of_both, *undecided)
+        part, whole = f1(ConfusionMatrix.of(sums.point(self._limit(), *self.called.tolist())))
+        if not whole and self.undefined == "raise":
+            raise UndefinedMeasureError("there is no spoof, and nothing is called spoof, so F1 has no value")
+        return self._number(part / whole if whole else float("nan"))
+
+    def plot(self, val: Any = None, ax: Any = None) -> tuple[Any, Any]:
+        """The value so far, or values of earlier steps (``val``), in ``ax`` if given."""
+        return self._plot(val, ax)  # type: ignore[no-any-return]
 
 
 class Unpadded:
-    """Which samples of a process are real, and which a ``DistributedSampler`` repeated to fill up the last round.
+    """Samples of a process that are real, and which a ``DistributedSampler`` repeated to fill up the last round.
 
     The sampler deals out a list of all samples (shuffled or not) in turn, and pads its end: the process of rank r gets
     places r, r + world, r + 2 world, ... of it, and what lies past the size of the data set is there twice.

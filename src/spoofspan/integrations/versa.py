@@ -29,7 +29,7 @@ NAME = "spoof_location"
 
 
 class SpoofLocationMetric(BaseMetric):  # type: ignore[misc] # VERSA has no types
-    """Where a recording is spoofed, according to a model.
+    """Suspected ranges of a recording, according to a model.
 
     Parameters
     ----------
