@@ -1,39 +1,54 @@
 """The documentation site: ``sphinx-build -W docs build/site`` (``.ci/run docs``).
 
-The pages are those that GitHub shows. On the way, links to files outside of ``docs`` are made to lead to the
-repository, the API reference is filled in from the public names, the page of commands from what ``--help`` prints, and
-the changelog and the page for contributors from the top of the repository.
+The pages are those that GitHub shows. While they are read, links to files outside of ``docs`` are changed to lead to
+the repository, and the changelog and the page for contributors are taken from the top of the repository. The build adds
+a page for each object of the API and each command (``reference_pages.py``), and a report on the demo corpus.
 """
 
 from __future__ import annotations
 
 import re
+import sys
+from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import spoofspan
 
+sys.path.insert(0, str(Path(__file__).parent))
+import reference_pages
+
 ROOT = Path(__file__).resolve().parents[1]
 REPOSITORY = "https://github.com/spoofspan/spoofspan"
+SITE = "https://spoofspan.github.io/spoofspan/"
 
 project = "spoofspan"
 author = copyright = "The spoofspan developers"
 version = release = spoofspan.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["jupyter_execute"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+exclude_patterns = ["jupyter_execute", "notebooks/.ipynb_checkpoints"]
 suppress_warnings = [
     "ref.python",  # one name is at home in two documented modules
 ]
 
 html_theme = "furo"
 html_title = "spoofspan"
+html_baseurl = SITE
+html_static_path = ["site"]
+html_css_files = ["spoofspan.css"]
+html_logo = "site/logo.svg"
+html_favicon = "site/logo.svg"
+html_search_scorer = str(ROOT / "docs" / "site" / "search_scorer.js")
 html_copy_source = False
-html_theme_options = {"source_repository": REPOSITORY, "source_branch": "main", "source_directory": "docs/"}
+html_show_sourcelink = False
+html_theme_options = {"top_of_page_buttons": []}
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_selector = "div:not(.highlight-text):not(.output) > div.highlight > pre"  # not what a command prints
 
-myst_heading_anchors = 3
+myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 nb_execution_mode = "off"  # the notebooks are kept with what they print; tests/test_notebooks.py runs them
 
@@ -46,6 +61,8 @@ autodoc_mock_imports = [
     "distributed",
     "pyannote",
     "datasets",
+    "lightning",
+    "pytorch_lightning",
     "evaluate",
     "versa",
     "transformers",
@@ -58,80 +75,125 @@ napoleon_use_rtype = False
 
 OUTSIDE = re.compile(r"\]\(((?:\.\./)+)([^)#\s]+)(#[^)\s]*)?\)")
 INSIDE = re.compile(r"\]\((?!\w+:|#)(docs/)?([^)\s]+)\)")
-COMING = ("benchmarks", "reliability", "verdicts")  # pages that other changes bring; listed where they are there
-ABSENT = [page for page in COMING if not (ROOT / "docs" / f"{page}.md").is_file()]
 SHOWN_AS = {
     "changelog": "CHANGELOG.md",
     "contributing": "CONTRIBUTING.md",
 }  # their text is outside
+# pages that others link to, and the sidebar does not show
+ASIDE = (
+    "architecture",
+    "benchmarks",
+    "changelog",
+    "contributing",
+    "controls",
+    "coverage",
+    "decisions/*",
+    "development",
+    "notebooks/*",
+    "real-speech",
+    "real-systems",
+)
+# pages of earlier versions, and where their sections are now
+MOVED = {
+    "calibration": "costs.html#calibrate-and-fuse",
+    "errors": "recipes.html#error-messages",
+    "events": "measures.html#event-measures",
+    "experiment": "countermeasure.html#the-papers-experiment-from-end-to-end",
+    "faq": "recipes.html#questions",
+    "figures": "papers.html#figures",
+    "install": "tutorial.html#install",
+    "other-tools": "coming-from.html#numbers-of-other-tools",
+    "publish": "papers.html#results-that-travel",
+    "published": "papers.html#published-numbers",
+    "reliability": "development.html#reliability",
+    "results": "papers.html#results-that-travel",
+    "speed": "scale.html#speed",
+    "systems": "formats.html#systems-and-seeds",
+    "tables": "papers.html#tables-over-resolutions",
+    "verdicts": "uncertainty.html#many-systems",
+}
+REPORT, MEASURING_PAGE = "demo-report.html", "app.html"
+CARD = (
+    ("og:title", "spoofspan"),
+    ("og:description", "Measures how well a system locates the spoofed parts of a recording."),
+    ("og:type", "website"),
+    ("og:image", f"{SITE}_static/card.png"),
+    ("og:image:width", "1200"),
+    ("og:image:height", "630"),
+)
 PAGES_OF = {file: f"{page}.md" for page, file in SHOWN_AS.items()}
-ROOMS = {
-    "evaluation": "Measuring",
-    "data": "Data and rules",
-    "formats": "Files",
-    "uncertainty": "Uncertainty and comparison",
-    "measures": "Building blocks of measures",
-    "mass": "Score mass",
-    "scale": "Larger than memory",
-    "report": "Tables, figures and pages",
-    "cm": "Spoofs in recordings",
-    "base": "Errors and version",
-}
-MODULES = {
-    "spoofspan.demo": "The demo corpora",
-    "spoofspan.events": "Events",
-    "spoofspan.groups": "Breakdowns",
-    "spoofspan.report.figures": "Figures and their data",
-    "spoofspan.report.page": "The page",
-    "spoofspan.integrations.torch": "TorchMetrics",
-    "spoofspan.integrations.dask": "Dask",
-    "spoofspan.integrations.pyannote": "pyannote",
-    "spoofspan.integrations.huggingface": "Hugging Face data sets",
-    "spoofspan.integrations.hf_evaluate": "Hugging Face evaluate",
-    "spoofspan.integrations.leaderboards": "Leaderboards and model cards",
-    "spoofspan.integrations.versa": "VERSA",
-    "spoofspan.integrations.deepfense": "DeepFense",
-    "spoofspan.cm": "The countermeasure",
-    "spoofspan.corpus.building": "Building corpora",
-    "spoofspan.corpus.checking": "Checking corpora",
-    "spoofspan.corpus.settings": "Settings of a corpus",
-}
-VALUES = {
-    "CONVENTIONS": "The conventions by name; each has a set of rules for ranges, points and utterances.",
-    "__version__": "The version of the package.",
-}
-GATHERED = (
-    "spoofspan.events",
-    "spoofspan.groups",
-    "spoofspan.report.page",
-    "spoofspan.report.figures",
-    "spoofspan.cm",
-)  # their names live elsewhere
 
 
 def setup(app: Any) -> None:
-    """Change pages while they are read; load late names now, since autodoc mocks packages only while it imports."""
+    """Connect the steps; load late names now, since autodoc mocks packages only while it imports."""
     from sphinx.ext.autodoc.mock import mock
 
     with mock(autodoc_mock_imports):
-        for module in map(import_module, MODULES):
+        for module in (import_module(page.module) for page in reference_pages.MODULES):
             for name in getattr(module, "__all__", ()):
                 getattr(module, name)
+    app.connect("builder-inited", lambda app: reference_pages.write_pages(Path(app.srcdir)))
     app.connect("source-read", change_page)
+    app.connect("doctree-read", leave_out_of_the_sidebar)
+    app.connect("html-page-context", add_card)
+    app.connect("build-finished", write_demo_report)
+    app.connect("build-finished", write_measuring_page)
+    app.connect("build-finished", write_redirects)
 
 
 def change_page(app: Any, page: str, source: list[str]) -> None:
-    """Fill in what is generated, and let links that leave ``docs`` lead somewhere."""
-    if page == "api":
-        source[0] += api_reference()
-    elif page == "commands":
-        source[0] += help_of_commands()
+    """Let lists lead to their pages, and links that leave ``docs`` somewhere."""
+    if page in ("api", "commands"):
+        source[0] = reference_pages.linked(page, source[0])
     elif page in SHOWN_AS:
         source[0] = INSIDE.sub(seen_from_docs, (ROOT / SHOWN_AS[page]).read_text(encoding="utf-8"))
-    elif page == "index":
-        there = (line for line in source[0].splitlines(keepends=True) if line.strip() not in ABSENT)
-        source[0] = "".join(there)
     source[0] = OUTSIDE.sub(lambda link: leads_to(page, link), source[0])
+
+
+def leave_out_of_the_sidebar(app: Any, doctree: Any) -> None:
+    """Mark pages that no table of contents lists."""
+    if any(fnmatch(app.env.docname, pattern) for pattern in ASIDE):
+        app.env.metadata[app.env.docname]["orphan"] = True
+
+
+def add_card(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Add the title and picture that a link to the site shows elsewhere."""
+    tags = (f'<meta property="{name}" content="{content}" />' for name, content in CARD)
+    context["metatags"] = context.get("metatags", "") + "".join(f"\n    {tag}" for tag in tags)
+
+
+def write_demo_report(app: Any, error: Exception | None) -> None:
+    """Write the report that report.md links to."""
+    if error is None and app.builder.format == "html":
+        import spoofspan.demo
+
+        corpus = spoofspan.demo.load()
+        systems = {f"{1000 * hop:g} ms": corpus.systems[hop] for hop in (0.02, 0.64)}
+        title = "Two systems on the demo corpus"
+        spoofspan.write_report(
+            corpus.references, systems, Path(app.outdir) / REPORT, title=title, timelines=12, force=True
+        )
+
+
+def write_measuring_page(app: Any, error: Exception | None) -> None:
+    """Write the page that measures in the browser, which the landing page embeds."""
+    if error is None and app.builder.format == "html":
+        from spoofspan.report.app import app_page
+
+        (Path(app.outdir) / MEASURING_PAGE).write_text(app_page(), encoding="utf-8")
+
+
+def write_redirects(app: Any, error: Exception | None) -> None:
+    """Let addresses of earlier versions lead to the pages of today; a section keeps its name."""
+    if error is None and app.builder.format == "html":
+        for page, target in MOVED.items():
+            file = target.partition("#")[0]
+            (Path(app.outdir) / f"{page}.html").write_text(
+                f'<!doctype html><meta charset="utf-8"><title>Moved</title><link rel="canonical" href="{file}">'
+                f'<script>location.replace(location.hash ? "{file}" + location.hash : "{target}")</script>'
+                f'<meta http-equiv="refresh" content="0; url={target}"><a href="{target}">This page has moved.</a>',
+                encoding="utf-8",
+            )
 
 
 def seen_from_docs(link: re.Match[str]) -> str:
@@ -151,57 +213,3 @@ def leads_to(page: str, link: re.Match[str]) -> str:
     if target in PAGES_OF:
         return f"]({'../' * (levels - 1)}{PAGES_OF[target]}{anchor or ''})"
     return f"]({REPOSITORY}/blob/main/{target}{anchor or ''})"
-
-
-def api_reference() -> str:
-    """Every public name with its docstring, by the room it lives in; then the documented modules."""
-    homes: dict[str, list[str]] = {room: [] for room in ROOMS}
-    for home, names in spoofspan._HOMES.items():
-        homes[home.partition(".")[0]] += [name.rpartition(":")[2] for name in names.split()]
-    text = []
-    for room, names in homes.items():
-        text += [f"## {ROOMS[room]}\n"] if names else []
-        text += [described(name) for name in sorted(names)]
-    for module, title in MODULES.items():
-        text += [f"## {title}: `{module}`\n", directive("automodule", module)]
-    return "\n" + "\n".join(text)
-
-
-def described(name: str) -> str:
-    """A public name with its docstring; values have none, so they are described by their kind."""
-    value, path = getattr(spoofspan, name), f"spoofspan.{name}"
-    if isinstance(value, type):
-        return directive("autoexception" if issubclass(value, BaseException) else "autoclass", path)
-    if isinstance(value, ModuleType):
-        return f"```{{eval-rst}}\n.. py:data:: {path}\n\n   The module ``{value.__name__}``.\n```\n"
-    if not callable(value):
-        return f"```{{eval-rst}}\n.. py:data:: {path}\n\n   {VALUES.get(name, type(value).__name__)}\n```\n"
-    return directive("autofunction", path)
-
-
-def directive(name: str, target: str) -> str:
-    """A directive of Sphinx inside of a Markdown page."""
-    options = "\n   :members:" if name in ("autoclass", "automodule") else ""
-    options += "\n   :imported-members:" if target in GATHERED else ""
-    return f"```{{eval-rst}}\n.. {name}:: {target}{options}\n```\n"
-
-
-def help_of_commands() -> str:
-    """What ``--help-all`` prints, for each command."""
-    from spoofspan.cli.commands import COMMANDS
-
-    names = [
-        [one.name, *part] for one in COMMANDS for part in ([], *([sub] for sub in getattr(one.load(), "commands", ())))
-    ]
-    return "\n" + "\n".join(f"## spoofspan {' '.join(name)}\n\n```text\n{help_of(name)}```\n" for name in names)
-
-
-def help_of(command: list[str]) -> str:
-    """What a command prints about itself."""
-    from typer.testing import CliRunner
-
-    from spoofspan.cli import app
-
-    runner = CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"})
-    answers = (runner.invoke(app, [*command, flag]) for flag in ("--help-all", "--help"))  # groups have only the last
-    return next(answer.stdout for answer in answers if not answer.exit_code)

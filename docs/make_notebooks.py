@@ -18,14 +18,9 @@ The demo corpus ships with the package: 169 utterances, and the scores of a smal
 hop. Everything here runs in a second or two.
 
 # %%
-import io
-
-from IPython.display import Image
-
 import spoofspan as ss
 import spoofspan.demo
 from spoofspan import groups
-from spoofspan.report import figures
 
 corpus = spoofspan.demo.load()
 references, system = corpus.references, corpus.systems[0.02]
@@ -60,7 +55,7 @@ print(ss.evaluate(references, system, ["range-eer", "point-eer@20ms", "range-f1"
 ## Where the error lies
 
 # %%
-for group in groups.by_kind(references, system).groups:
+for group in groups.by_attack(references, system).groups:
     print(group.name, group.utterances, f"{100 * group.measurement.value:.2f} %")
 
 # %% text
@@ -69,10 +64,7 @@ for group in groups.by_kind(references, system).groups:
 One utterance: its labels, its scores, and what is called spoof at the threshold of the EER.
 
 # %%
-figure = figures.draw_timeline(figures.timeline_data(references, system, "CON_E_0000059", measured.threshold))
-picture = io.BytesIO()
-figure.savefig(picture, format="png")
-Image(picture.getvalue())
+ss.plot.timeline(references, system, "CON_E_0000059", style="spoofspan");
 """
 
 OWN_SYSTEM = '''

@@ -1,4 +1,4 @@
-"""Write the tables of other-tools.md from the golden cases: ``python docs/make_other_tools.py [--check]``."""
+"""Write the tables of coming-from.md from the golden cases: ``python docs/make_other_tools.py [--check]``."""
 
 from __future__ import annotations
 
@@ -150,8 +150,8 @@ def points(difference: float) -> str:
 def table(title: str, head: list[str], rows: list[list[str]], note: str = "") -> str:
     """Lay out one Markdown table under a heading."""
     lines = [head, ["---"] * len(head), *rows]
-    return f"### {title}\n\n{note}" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return f"#### {title}\n\n{note}" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 if __name__ == "__main__":
-    made_pages.write(__file__, "other-tools.md", tables())
+    made_pages.write(__file__, "coming-from.md", tables())

@@ -1,4 +1,6 @@
-"""Take pictures of the demo's pages: ``python docs/make_pictures.py [FOLDER [REAL]]`` (needs playwright and Chromium).
+"""Take pictures of the demo's pages: ``python docs/make_pictures.py [FOLDER [REAL]]``.
+
+Needs playwright, Pillow and Chromium.
 
 REAL is a folder with the score files of real-systems.md, whose page is taken too.
 Pages ask for Inter first, a free font: with it (on Debian fonts-inter) the pictures come out as they are kept.
@@ -11,14 +13,17 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import spoofspan as ss
 
+COLOURS = 256
 VIEWS: dict[str, dict[str, Any]] = {
     "desktop": {"viewport": {"width": 1400, "height": 1560}},
     "dark": {"viewport": {"width": 1400, "height": 1560}, "color_scheme": "dark"},
@@ -48,10 +53,14 @@ def main() -> None:
         chromium = shutil.which("chromium") or shutil.which("google-chrome")
         browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for name, view in VIEWS.items():
-            _opened(browser, demo / "numbers.html", view).screenshot(path=str(folder / f"report-{name}.png"))
-            _timelines(browser, demo / "sound.html", view).screenshot(path=str(folder / f"report-{name}-timelines.png"))
+            _keep(_opened(browser, demo / "numbers.html", view), folder / f"report-{name}.png")
+            _keep(_timelines(browser, demo / "sound.html", view), folder / f"report-{name}-timelines.png")
+            _keep(_tool(browser, demo, view), folder / f"browser-{name}.png")
             if name != "dark":
-                _opened(browser, _leaderboard(demo), view).screenshot(path=str(folder / f"leaderboard-{name}.png"))
+                _keep(_opened(browser, _leaderboard(demo), view), folder / f"leaderboard-{name}.png")
+        seen = _timelines(browser, demo / "sound.html", VIEWS["desktop"])
+        _as_deuteranopes_see(seen)
+        _keep(seen, folder / "report-deuteranopia.png")
         _opened(browser, demo / "numbers.html", {}).pdf(
             path=str(folder / "report-print.pdf"), format="A4", prefer_css_page_size=True
         )
@@ -59,7 +68,7 @@ def main() -> None:
             page = demo / "real.html"
             title = ["--title", "Public systems on ASVspoof 2019 LA", "--out", str(page)]
             _spoofspan(Path(sys.argv[2]), "report", *REAL_FILES, *title)
-            _opened(browser, page, VIEWS["desktop"]).screenshot(path=str(folder / "real-systems.png"))
+            _keep(_opened(browser, page, VIEWS["desktop"]), folder / "real-systems.png")
         browser.close()
 
 
@@ -75,7 +84,7 @@ def _leaderboard(demo: Path) -> Path:
         noisy = replace(fine, values=fine.values + noise)
         ss.write_scores(noisy, demo / "submissions" / f"team {team + 1:02d}.parquet")
     measures = ["-m", "range-eer", "-m", "point-eer@20ms", "-m", "utterance-eer", "--metadata", "protocol.txt"]
-    title = ["--title", "Demo challenge", "--by", "kind", "--out", "challenge"]
+    title = ["--title", "Demo challenge", "--by", "attack", "--out", "challenge"]
     _spoofspan(demo, "challenge", "build", "references.rttm", "--durations", "reco2dur", *measures, *title)
     _spoofspan(demo, "challenge", "score", "challenge", "submissions")
     _spoofspan(demo, "challenge", "leaderboard", "challenge", "--page", "leaderboard.html")
@@ -91,6 +100,30 @@ def _opened(browser: Browser, page: Path, view: dict[str, Any], fragment: str = 
     opened = browser.new_context(**view).new_page()
     opened.goto(page.as_uri() + fragment)
     opened.wait_for_selector("html[data-ready=yes]")
+    opened.wait_for_timeout(500)
+    return opened
+
+
+def _as_deuteranopes_see(opened: Page) -> None:
+    session = opened.context.new_cdp_session(opened)
+    session.send("Emulation.setEmulatedVisionDeficiency", {"type": "deuteranopia"})
+
+
+def _keep(opened: Page, path: Path) -> None:
+    """Keep what is seen in 256 colours, which takes a third of the bytes."""
+    with Image.open(BytesIO(opened.screenshot())) as picture:
+        colours = picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        colours.save(path, optimize=True)
+
+
+def _tool(browser: Browser, demo: Path, view: dict[str, Any]) -> Page:
+    """The tool in the browser with its demo, from the numbers on."""
+    page = demo / "app" / "index.html"
+    if not page.is_file():
+        _spoofspan(demo, "app", "--out", "app")
+    opened = _opened(browser, page, view, "#open=demo")
+    opened.wait_for_selector("html[data-measured='1']")
+    opened.locator("#numbers-title").evaluate("title => title.scrollIntoView()")
     opened.wait_for_timeout(500)
     return opened
 
