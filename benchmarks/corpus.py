@@ -54,7 +54,7 @@ class Corpus:
     score_starts: Int64 | None = None
     """None: uniform frames of 20 ms."""
     score_ends: Int64 | None = None
-    kinds: list[str | None] | None = None
+    attacks: list[str | None] | None = None
     """The attack of each spoof range."""
 
     def inputs(self) -> list[NDArray[Any]]:
@@ -116,16 +116,16 @@ class Corpus:
             values=self.values[source],
         )
 
-    def with_kinds(self, count: int, seed: int = 0) -> Corpus:
+    def with_attacks(self, count: int, seed: int = 0) -> Corpus:
         """The same corpus, each spoof range made by one of so many attacks."""
         drawn = np.random.default_rng([seed, 4]).integers(1, count + 1, len(self.is_spoof)).tolist()
-        kinds = [f"A{one:02d}" if spoof else None for one, spoof in zip(drawn, self.is_spoof.tolist(), strict=True)]
-        return replace(self, kinds=kinds)
+        attacks = [f"A{one:02d}" if spoof else None for one, spoof in zip(drawn, self.is_spoof.tolist(), strict=True)]
+        return replace(self, attacks=attacks)
 
     def references(self, ss: Any) -> Any:
         """Build `ss.References` from the columns."""
         return ss.References.from_columns(
-            self.utterances, self.durations, self.offsets, self.starts, self.ends, self.is_spoof, kinds=self.kinds
+            self.utterances, self.durations, self.offsets, self.starts, self.ends, self.is_spoof, attacks=self.attacks
         )
 
     def scores(self, ss: Any) -> Any:

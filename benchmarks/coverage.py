@@ -52,7 +52,7 @@ import spoofspan as ss
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import ScoreMass
-from spoofspan.measures.crossing import SAMPLE
+from spoofspan.measures.eer import SAMPLE
 from spoofspan.uncertainty.intervals import interval_of_system
 from spoofspan.uncertainty.measured_system import MeasuredSystem
 from spoofspan.uncertainty.spreads import quantiles, spread_of

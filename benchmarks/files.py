@@ -212,7 +212,7 @@ def write_parquet(folder: Path, corpora: Iterable[Corpus], long: bool = False) -
             tables = {pair.references: (references, VALUES_PER_GROUP), pair.scores: (scores, per_group)}
             for path, (table, rows) in tables.items():
                 if path not in writers:
-                    texts = [name for name in ("utterance", "label", "kind") if name in table.column_names]
+                    texts = [name for name in ("utterance", "label", "attack") if name in table.column_names]
                     writer = pq.ParquetWriter(path, table.schema, compression="zstd", use_dictionary=texts)
                     writers[path] = stack.enter_context(writer)
                 writers[path].write_table(table, row_group_size=rows)

@@ -2,19 +2,24 @@
 
     python benchmarks/locate.py --only long
     python benchmarks/locate.py --only domains calibration choice --model MODEL --corpus CORPUS --other NAME=FOLDER
+    python benchmarks/locate.py --only shipped --models MODELS --speech SPEECH --without 0,4,8,12,16,20 --spoofs SPOOFS
 
 `long` writes a page of noise with a model that has not learned anything: neither changes what it costs. It counts CPU
 time of one thread. `domains` and `calibration` need a model that `spoofspan cm train` has finished, and the corpus
 (with the folders of PartialSpoof) whose train and dev sets it was trained on: its evaluation set says how often
 recordings of the training's domain are flagged. Music, noise and the telephone band are made here; other domains are
 folders, as they are and through the channel of the corpus. `choice` and `few` are what decision 13 says of choosing a
-branch and of few utterances.
+branch and of few utterances. `shipped` needs models like those of the package, made without some speakers
+(`tools/make_models.py SPEECH --out MODELS --without ...`), whose recordings are then unknown to them, and, in SPOOFS,
+spoofs of the same recordings by other tools (`benchmarks/foreign_attacks.py`).
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -38,6 +43,10 @@ class LocateSetting:
     model: str | None
     corpus: str | None
     others: dict[str, Path]
+    models: Path | None = None
+    speech: Path | None = None
+    without: tuple[int, ...] = ()
+    spoofs: Path | None = None
 
 
 # ---------------------------------------------------------------- two hours
@@ -110,6 +119,13 @@ def flagged(model: str, sounds: dict) -> tuple[int, int]:
     return sum(not one.domain.known for one in verdicts), len(verdicts)
 
 
+def made(make: Callable[[int], np.ndarray], count: int) -> dict:
+    """Recordings in memory."""
+    from spoofspan.formats.sound import Sound, wav_bytes
+
+    return {f"u{i}": Sound(wav_bytes(make(i)), f"u{i}") for i in range(count)}
+
+
 def by_attack(setting: LocateSetting, sounds: dict) -> dict[str, dict]:
     """The evaluation set in two parts: what has an attack that training did not hear, and everything else."""
     import spoofspan as ss
@@ -117,22 +133,18 @@ def by_attack(setting: LocateSetting, sounds: dict) -> dict[str, dict]:
 
     heard = set(load_model(setting.model)[1].about["data"]["training"]["attacks"])
     references = ss.read_dataset(f"partialspoof:{setting.corpus}:eval").references
-    names = [*references.kind_names, None]
+    names = [*references.attack_names, None]
     parts: dict[str, dict] = {"attacks heard in training": {}, "other attacks": {}}
     for row, utterance in enumerate(references.utterances):
-        kinds = references.kinds[slice(*references.offsets[row : row + 2])]
-        known = {names[kind] for kind in kinds} - {None} <= heard
+        attacks = references.attacks[slice(*references.offsets[row : row + 2])]
+        known = {names[attack] for attack in attacks} - {None} <= heard
         parts["attacks heard in training" if known else "other attacks"][utterance] = sounds[utterance]
     return {name: part for name, part in parts.items() if part}
 
 
 def domains(setting: LocateSetting) -> Iterator[Figure]:
     from spoofspan.cm.scoring import find_recordings, sounds_of_dataset
-    from spoofspan.corpus.channel import Channel
-    from spoofspan.formats.sound import Sound, wav_bytes
-
-    def made(make: Callable[[int], np.ndarray], count: int) -> dict[str, Sound]:
-        return {f"u{i}": Sound(wav_bytes(make(i)), f"u{i}") for i in range(count)}
+    from spoofspan.formats.sound_channel import Channel
 
     random = np.random.default_rng(1)
     own = sounds_of_dataset(f"partialspoof:{setting.corpus}:eval")
@@ -311,7 +323,82 @@ def few(_: LocateSetting) -> Iterator[Figure]:
             yield Figure(name, float(np.median(found)), "min Cllr")
 
 
-FIGURES = {"long": long, "domains": domains, "calibration": calibration, "choice": choice, "few": few}
+# ---------------------------------------------------------------- models of the package
+
+
+def shipped(setting: LocateSetting) -> Iterator[Figure]:
+    """Models made as those of the package are, on speakers that they do not know."""
+    from spoofspan.cm.locate import locate
+    from spoofspan.cm.scoring import find_recordings
+
+    assert setting.models is not None
+    assert setting.speech is not None
+    speakers = sorted(one for one in (setting.speech / "bonafide").iterdir() if one.is_dir())
+    new = [speakers[place].name for place in setting.without]
+    unknown = find_recordings([setting.speech / "bonafide" / one for one in new])
+    random = np.random.default_rng(2)
+    count = round(MADE * setting.scale)
+    kinds = {
+        "music": made(lambda _: music(random, random.uniform(2, 7)), count),
+        "noise": made(lambda _: noise(random, random.uniform(2, 7)), count),
+        "built-in voices": built_in_voices(count),
+    }
+    waves = [one.read().astype(np.float64) for one in unknown.values()]
+    narrow = made(lambda i: telephone(waves[i]), len(waves))
+    for folder in sorted(one for one in setting.models.iterdir() if one.is_dir()):
+        known = narrow if folder.name == "telephone" else unknown
+        found = locate(known, folder)
+        alarms = sum(not one.domain.known for one in found.judged)
+        note = f"{alarms} of {len(found.judged)} bona fide recordings of {len(new)} unknown speakers"
+        if folder.name == "telephone":
+            note += ", through 300 to 3,400 Hz with mu-law"
+        yield Figure(f"{folder.name}, flagged as foreign", 100 * alarms / len(found.judged), "%", at_most=5, note=note)
+        ranges, minutes = sum(len(one.ranges) for one in found.judged), sum(one.seconds for one in found.judged) / 60
+        note = f"{ranges} in {minutes:.1f} min, prior {found.prior:.3f}; {found.false_ranges_per_minute:.2f} stated"
+        yield Figure(f"{folder.name}, false ranges", ranges / minutes, "a minute", at_most=0.5, note=note)
+        others = kinds if folder.name == "telephone" else kinds | {"speech by telephone": narrow}
+        for name, sounds in others.items():
+            alarms, of = flagged(str(folder), sounds)
+            yield Figure(
+                f"{folder.name}, {name} flagged", 100 * alarms / of, "%", at_least=95, note=f"{alarms} of {of}"
+            )
+        if setting.spoofs is None or folder.name == "telephone":
+            continue
+        for attack in sorted(one for one in setting.spoofs.iterdir() if one.is_dir() and one.name != "bonafide"):
+            sounds = find_recordings([attack / one for one in new])
+            judged = locate(dict(list(sounds.items())[:: max(1, len(sounds) // 24)]), folder).judged
+            hit = sum(bool(one.ranges) for one in judged)
+            warned = sum(not one.domain.known for one in judged)
+            note = f"{hit} of {len(judged)} wholly spoofed recordings; {warned} are flagged as foreign"
+            yield Figure(f"{folder.name}, {attack.name} suspected", 100 * hit / len(judged), "%", note=note)
+    yield from quickly(next(iter(unknown.values())).where)
+
+
+def built_in_voices(count: int) -> dict:
+    """Bona fide sentences of the synthesizer that the built-in corpus has for a human."""
+    from spoofspan.corpus.builtin import Sentence
+
+    return made(lambda i: Sentence(100 + i % 20, i // 20, None, "eval", 3).sound(), count)
+
+
+def quickly(recording: Path) -> Iterator[Figure]:
+    """From the start of the program to an answer, by a model of the package."""
+    words = [sys.executable, "-c", "from spoofspan.cli import main; main()", "locate", str(recording), "-q"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    yield Figure("an answer from a cold start", seconds, "s of CPU time", at_most=10, note="one thread")
+
+
+FIGURES = {
+    "shipped": shipped,
+    "long": long,
+    "domains": domains,
+    "calibration": calibration,
+    "choice": choice,
+    "few": few,
+}
 WITHOUT_A_MODEL = ("long", "few")
 
 
@@ -320,12 +407,23 @@ def main() -> int:
     parser.add_argument("--model", help="a finished model, for domains and calibration")
     parser.add_argument("--corpus", help="the corpus that it was trained on")
     parser.add_argument("--other", nargs="*", default=[], metavar="NAME=FOLDER", help="recordings of other domains")
+    parser.add_argument("--models", type=Path, help="models made without some speakers, for shipped")
+    parser.add_argument("--speech", type=Path, help="the recordings that they were made of")
+    parser.add_argument("--without", default="", help="places of the speakers that were left out")
+    parser.add_argument("--spoofs", type=Path, help="spoofs of the recordings: ATTACK/SPEAKER/*")
     arguments = parser.parse_args()
-    if arguments.model is None:
+    if arguments.model is None and arguments.models is None:
         arguments.only = [name for name in arguments.only or ["long"] if name in WITHOUT_A_MODEL]
     others = dict(one.split("=", 1) for one in arguments.other)
     setting = LocateSetting(
-        arguments.scale, arguments.model, arguments.corpus, {name: Path(where) for name, where in others.items()}
+        arguments.scale,
+        arguments.model,
+        arguments.corpus,
+        {name: Path(where) for name, where in others.items()},
+        arguments.models,
+        arguments.speech,
+        tuple(int(one) for one in arguments.without.split(",") if one),
+        arguments.spoofs,
     )
     return run(arguments, FIGURES, setting, ("<!-- locate: begin -->", "<!-- locate: end -->"))
 

@@ -39,12 +39,12 @@ from spoofspan.cm.scorers import JOINT_DETECTOR, load_scorer
 from spoofspan.cm.scoring import score_sounds
 from spoofspan.cm.training import train
 from spoofspan.corpus.building import build
-from spoofspan.corpus.channel import OPEN, Channel
 from spoofspan.corpus.settings import SETS, Settings
 from spoofspan.data.rules import Rules
 from spoofspan.data.scores import Scores
 from spoofspan.experiment.held_out import without_attack
 from spoofspan.experiment.results import SEEN, UNSEEN, by_attack
+from spoofspan.formats.sound_channel import OPEN, Channel
 from spoofspan.formats.writing import write_atomically
 
 CHANNEL = Channel(150.0, 6850.0, -90.0)
@@ -73,10 +73,7 @@ class Data:
     @classmethod
     def made(cls, folder: Path, out: Path, channel: Channel) -> Data:
         """Make spoofs and corpus, as far as they are not there."""
-        speech = out / "speech"
-        made = make_spoofs(folder, speech)
-        if not (speech / "bonafide").is_dir():
-            shutil.copytree(folder / "bonafide", speech / "bonafide")
+        speech, made = spoofs_of(folder, out)
         corpus = out / ("plain" if channel == OPEN else "channel")
         settings = Settings(utterances=UTTERANCES, bonafide_share=BONA_FIDE_SHARE, held_out=(), channel=channel, seed=1)
         about = build(corpus, speech, settings)
@@ -89,12 +86,21 @@ class Data:
         return Fold(train, dev, self.sets["eval"])
 
 
+def spoofs_of(folder: Path, out: Path) -> tuple[Path, list[str]]:
+    """A folder with the recordings and their spoofs, made as far as they are not there, and the attacks."""
+    speech = out / "speech"
+    made = make_spoofs(folder, speech)
+    if not (speech / "bonafide").is_dir():
+        shutil.copytree(folder / "bonafide", speech / "bonafide")
+    return speech, made
+
+
 # ---------------------------------------------------------------- systems
 
 
 def joints(fold: Fold, seed: int, folder: Path) -> Scores:
     """No training: what can be had from hearing the cuts."""
-    return _scored(JOINT_DETECTOR, fold.evaluation)
+    return scored(JOINT_DETECTOR, fold.evaluation)
 
 
 def trained(name: str) -> Callable[[Fold, int, Path], Scores]:
@@ -105,7 +111,7 @@ def trained(name: str) -> Callable[[Fold, int, Path], Scores]:
         config = replace(config, training=replace(config.training, seed=seed))
         shutil.rmtree(folder, ignore_errors=True)
         train(config, TrainingData(fold.train, fold.dev), folder, say=True)
-        return _scored(folder, fold.evaluation)
+        return scored(folder, fold.evaluation)
 
     return run
 
@@ -134,7 +140,7 @@ SYSTEMS: dict[str, Callable[[Fold, int, Path], Scores]] = {
 SEEDLESS = ("joint-detector",)
 
 
-def _scored(checkpoint: str | Path, corpus: Corpus) -> Scores:
+def scored(checkpoint: str | Path, corpus: Corpus) -> Scores:
     sounds = dict(zip(corpus.references.utterances, corpus.sounds, strict=True))
     scores, _ = score_sounds(load_scorer(checkpoint, "cpu"), sounds)
     return scores[FINEST]  # type: ignore[return-value]

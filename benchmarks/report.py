@@ -2,7 +2,7 @@
 
     python benchmarks/report.py [--scale S] [--only NAME ...] [--repetitions N] [--json FILE] [--readme] [--keep DIR]
 
-The commands run as processes of their own, as in files.py, from Parquet files whose spoof ranges have 13 kinds, as many
+The commands run as processes of their own, as in files.py, from Parquet files whose spoof ranges are of 13 attacks, as
 as the evaluation set of PartialSpoof has attacks. The exact curves come from plain NumPy, independently of the package.
 A quick look: `--scale 0.05`.
 """
@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from run import Figure
 
 RESULTS = ("<!-- report: begin -->", "<!-- report: end -->")
-KINDS = 13
+ATTACKS = 13
 REPLICATES = 1000
 SHOWN = (0.0005, 0.99)  # rates that the axes of the DET figure show
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -52,7 +52,7 @@ class Setting:
 
     @cached_property
     def corpus(self) -> Corpus:
-        return generate(self.scale).with_kinds(KINDS)
+        return generate(self.scale).with_attacks(ATTACKS)
 
     @cached_property
     def pair(self) -> Pair:
@@ -91,7 +91,7 @@ def cost(setting: Setting) -> Iterator[Figure]:
         "jackknife": ("the same, no draws", None),
     }
     for side, (against, bound) in sides.items():
-        seconds = f"{best['report'].cpu:.1f} s against {best[side].cpu:.1f} s; {KINDS} kinds"
+        seconds = f"{best['report'].cpu:.1f} s against {best[side].cpu:.1f} s; {ATTACKS} attacks"
         yield Figure("spoofspan report: CPU time", best["report"].cpu / best[side].cpu, against, bound, note=seconds)
 
 
@@ -165,10 +165,15 @@ def _unpacked(packed: dict[str, str]) -> Float64:
     return np.frombuffer(base64.b64decode(text), f"<{kind}").astype(np.float64)
 
 
+def chromium() -> str | None:
+    """Path of a browser, if there is one."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
 def opening(setting: Setting) -> Iterator[Figure]:
     """From the address of the file to a page that is drawn."""
     title, bound = "time to open the page", 2
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    browser = chromium()
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:

@@ -51,10 +51,10 @@ def range_eer(corpus: Corpus) -> Any:
 
 def histogram_eer(corpus: Corpus) -> Any:
     """The same by the mergeable histogram alone, without a guess of where the crossing is."""
-    import spoofspan.measures.crossing
+    import spoofspan.measures.eer
 
     mass = spoofspan.overlay(corpus.references(spoofspan), corpus.scores(spoofspan))
-    return spoofspan.measures.crossing.crossing(mass, guess=False)
+    return spoofspan.measures.eer.crossing(mass, guess=False)
 
 
 def point_eer(corpus: Corpus, resolution: float) -> Any:

@@ -201,7 +201,7 @@ def update(setting: Setting) -> Iterator[Figure]:
 
     scores = step().detach()
     lengths = [scores.shape[1]] * 8
-    best = cpu_race(max(3, setting.repetitions), model=step, update=lambda: metric.update(scores, lengths, ranges))
+    best = cpu_race(max(3, setting.repetitions), model=step, update=lambda: metric.update(scores, ranges, lengths))
     yield Figure(
         "RangeEER.update, 8 x 30 s at 20 ms",
         best["update"] / best["model"],

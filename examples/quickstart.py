@@ -7,7 +7,7 @@ import spoofspan.demo
 
 
 def one_utterance() -> None:
-    # Who is spoofed when. Times are seconds; the last entry of a range, its kind, is optional.
+    # Reference labels. Times are seconds; the last entry of a range, its attack, is optional.
     references = ss.References.from_ranges(
         {"u1": [(0.0, 1.2, "bonafide"), (1.2, 2.0, "spoof", "A07")]}, durations={"u1": 2.0}
     )

@@ -44,7 +44,7 @@ class Localizer(lightning.LightningModule):
         audio, lengths, ranges = batch
         rows = self.unpadded(len(lengths))
         if rows:
-            self.range_eer.update(self.model(audio)[rows], [lengths[i] for i in rows], [ranges[i] for i in rows])
+            self.range_eer.update(self.model(audio)[rows], [ranges[i] for i in rows], [lengths[i] for i in rows])
         self.log("range_eer", self.range_eer, on_epoch=True, prog_bar=True, batch_size=len(lengths))
 
     def configure_optimizers(self):

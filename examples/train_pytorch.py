@@ -106,7 +106,7 @@ def main() -> None:
             for audio, lengths, ranges in valid:
                 scores = model(audio.to(device))
                 for metric in metrics:
-                    metric.update(scores, lengths, ranges)
+                    metric.update(scores, ranges, lengths)
         print(f"epoch {epoch}: range EER {range_eer.bounds()}, point EER at 40 ms {point_eer.bounds()}")
     found = exact.eer_state().equal_error_rate()
     print(f"{found.point.decision}; exact range EER {100 * float(found.value):.3f} %")

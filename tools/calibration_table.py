@@ -1,4 +1,4 @@
-"""Print the table of docs/calibration.md: Cllr of the demo's branches, calibrated and held out by speaker."""
+"""Print the table of docs/costs.md: Cllr of the demo's branches, calibrated and held out by speaker."""
 
 from spoofspan.demo import load
 from spoofspan.evaluation.calibration import LearningSet

@@ -162,16 +162,18 @@ def contents(folder: Path) -> dict[str, bytes]:
         if not path.is_file() or is_trace(path):
             continue
         found[name] = path.read_bytes()
-        if path.name in ("metrics.jsonl", "experiment.json"):
+        if path.name in ("metrics.jsonl", "experiment.json", "ledger.jsonl"):
             lines = found[name].decode().splitlines() if path.suffix == ".jsonl" else [found[name].decode()]
-            found[name] = json.dumps([{**json.loads(line), "seconds": None} for line in lines]).encode()
+            # a hash of the line before has its time in it
+            taken = dict.fromkeys(("seconds", "time", "received", "previous"))
+            found[name] = json.dumps([{**json.loads(line), **taken} for line in lines]).encode()
     return found
 
 
 def is_trace(path: Path) -> bool:
     """Whether this is there only while something is written."""
     in_work = any(one.name.endswith(".building") for one in path.parents)  # a folder that takes its place when whole
-    return in_work or path.name == LOCK or fnmatch.fnmatch(path.name, PARTS)
+    return in_work or path.name in (LOCK, ".ledger.lock") or fnmatch.fnmatch(path.name, PARTS)
 
 
 def traces(folder: Path) -> list[str]:

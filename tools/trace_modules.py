@@ -3,7 +3,8 @@
     python tools/trace_modules.py range-eer
     python tools/trace_modules.py -- spoofspan eval REFERENCES SCORES -m range-eer
 
-A module counts if the body of any of its functions ran; importing it alone does not count. ``range-eer`` stands for
+A module counts if the body of any of its functions ran; importing it alone does not count. A change of package is a
+call into another package than that of the call before it, calls into ``base`` left out. ``range-eer`` stands for
 ``ss.range_eer`` on the demo corpus, whose references and scores are made before the trace begins. After ``--``, a
 command of spoofspan is traced from its arguments to its last line; options and files are the command's own.
 """
@@ -24,15 +25,20 @@ PACKAGE = ROOT / "src" / "spoofspan"
 sys.path.insert(0, str(ROOT / "src"))
 
 
-def traced(work: Callable[[], Any]) -> Counter[str]:
-    """Calls into each module of the package while work is done, by path below the package."""
+def traced(work: Callable[[], Any]) -> tuple[Counter[str], int]:
+    """Calls into each module while work is done, by path below the package, and the number of changes of package."""
     calls: Counter[str] = Counter()
+    order: list[str] = []  # of the packages, each as long as calls stay in it
     prefix = f"{PACKAGE}/"
 
     def seen(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
         if event == "call" and code.co_filename.startswith(prefix) and not _makes_definitions(frame):
-            calls[code.co_filename.removeprefix(prefix)] += 1
+            module = code.co_filename.removeprefix(prefix)
+            calls[module] += 1
+            package = module.partition("/")[0]
+            if package != "base" and order[-1:] != [package]:
+                order.append(package)
 
     threading.setprofile(seen)
     sys.setprofile(seen)
@@ -41,7 +47,7 @@ def traced(work: Callable[[], Any]) -> Counter[str]:
     finally:
         sys.setprofile(None)
         threading.setprofile(None)  # type: ignore[arg-type]
-    return calls
+    return calls, max(len(order) - 1, 0)
 
 
 def _makes_definitions(frame: FrameType) -> bool:
@@ -85,10 +91,10 @@ def main() -> None:
     given = parser.parse_args().work
     work = range_eer() if given == ["range-eer"] else command(given)
     with redirect_stdout(io.StringIO()):
-        calls = traced(work)
+        calls, changes = traced(work)
     for module, count in sorted(calls.items()):
         print(f"{count:>9,}  {module}")
-    print(f"{len(calls)} modules")
+    print(f"{len(calls)} modules, {changes} changes of package")
 
 
 if __name__ == "__main__":

@@ -46,8 +46,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 MODULES = {
     "mass": ("mass/score_mass", "mass/ranges"),
     "histogram": ("measures/histogram",),
-    "curve": ("measures/operating_point", "measures/crossing", "measures/curve", "measures/eer"),
-    "points": ("mass/grid", "mass/point_labels", "mass/points", "mass/pooling"),
+    "curve": ("measures/operating_point", "measures/curve", "measures/eer"),
+    "points": ("mass/point_labels", "mass/points"),
     "rules": ("data/rule", "data/rules"),
 }
 COPIED = (
@@ -342,7 +342,7 @@ def serve(corpora: list[str]) -> None:
     """Import everything but the package once, then fork a process for each request: a line of JSON in, one out."""
     import pytest
     import random_corpora  # noqa: F401
-    from typer.testing import CliRunner  # noqa: F401
+    from click.testing import CliRunner  # noqa: F401
 
     rows = [pickle.loads(Path(file).read_bytes()) for file in corpora]
     for line in sys.stdin:

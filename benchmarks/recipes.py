@@ -1,0 +1,254 @@
+"""Compare recipes of the light model on attacks and speakers that were both left out of training.
+
+    python benchmarks/recipes.py FOLDER [--out CACHE] [--splits 0,1,2,3,4] [--seeds 1,10,100] [--recipes NAME ...]
+
+FOLDER has real recordings, ``bonafide/SPEAKER/*``; spoofs are those of ``foreign_attacks.py``, and all recordings go
+through the channel of ``real_speech.py``. One corpus is built of all speakers. Split k leaves two attacks of different
+families out (k and k + 3 in the list of attacks) and every fifth speaker from k on: the network is trained on
+utterances without these speakers and attacks, and measured on utterances of these speakers. *Unseen* is the mean range
+EER at 20 ms on the two attacks, each with the bona fide utterances; *seen* is measured on the other attacks.
+
+The interval is two-way: splits and seeds are both drawn again (10,000 times, 95 %). A recipe is compared with the last
+one that is trained by the difference on the splits and seeds that both have. Everything is kept in CACHE: a run that
+was stopped is simply repeated, and figures of another run are printed with ``--table``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from foreign_attacks import ATTACKS
+from real_speech import CHANNEL, markdown
+
+import spoofspan as ss
+from spoofspan.cm.batches import Corpus, TrainingData
+from spoofspan.cm.config import Config, preset
+from spoofspan.cm.features import remembered_features
+from spoofspan.cm.frame_times import BRANCHES
+from spoofspan.cm.scorers import load_scorer
+from spoofspan.cm.scoring import score_sounds
+from spoofspan.cm.training import _train
+from spoofspan.corpus.building import build
+from spoofspan.corpus.settings import Settings
+from spoofspan.data.scores import Scores
+from spoofspan.experiment.results import SEEN, UNSEEN, by_attack
+from spoofspan.formats.writing import write_atomically
+
+UTTERANCES, BONA_FIDE_SHARE = 320, 0.25
+SPLITS = 5  # by which speakers are left out in turn
+DEVELOPMENT = 7  # every seventh of the others is one of the development set
+FINEST = "20ms"
+CHOSEN = "one head, logistic, one-cycle, last epoch"
+MEAN = "the same, mean of the seeds"
+OLD = {"network": {"branches": list(BRANCHES), "head": "cosine"}, "training": {"epochs": 10, "keep": "best"}}
+HALF = {"training": {"channels": 1.0, "channel_share": 0.5}}
+
+
+def merged(*changes: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {part: {k: v for one in changes for k, v in one.get(part, {}).items()} for part in ("network", "training")}
+
+
+RECIPES: dict[str, dict[str, dict[str, Any]]] = {
+    "all branches, P2SGrad, half channels, best epoch (before)": merged(OLD, HALF),
+    "the same without channels": OLD,
+    "one head, P2SGrad, last epoch": {"network": {"head": "cosine"}},
+    "one head, logistic, half channels, last epoch": HALF,
+    CHOSEN: {},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Training and development set, and evaluation set with the attacks that only it has."""
+
+    data: TrainingData
+    evaluation: Corpus
+    attacks: dict[str, str]  # tool -> name in the corpus
+
+
+def corpus_of(folder: Path, out: Path) -> tuple[Corpus, dict[str, str]]:
+    """One corpus of all speakers and attacks, and what it calls the attacks."""
+    from real_speech import spoofs_of
+
+    speech, made = spoofs_of(folder, out)
+    count = len([one for one in (speech / "bonafide").iterdir() if one.is_dir()])
+    settings = Settings(
+        utterances={"train": UTTERANCES, "dev": 0, "eval": 0},
+        speakers={"train": count, "dev": 0, "eval": 0},
+        bonafide_share=BONA_FIDE_SHARE,
+        held_out=(),
+        channel=CHANNEL,
+    )
+    about = build(out / "one-corpus", speech, settings)
+    names = {name: code for code, name in about["attacks"].items() if name in made}
+    return Corpus.from_dataset(f"partialspoof:{out / 'one-corpus'}:train"), names
+
+
+def taken(corpus: Corpus, speakers: set[str], without: list[str]) -> Corpus:
+    """The utterances of some speakers that have none of some attacks."""
+    kept = set(by_attack(corpus.references, without)[SEEN].tolist()) if without else set(range(len(corpus)))
+    rows = [row for row, who in enumerate(corpus.speakers) if who in speakers and row in kept]
+    columns = corpus.sounds, corpus.samples, corpus.speakers
+    sounds, samples, who = (tuple(column[row] for row in rows) for column in columns)
+    references = corpus.references.take(np.array(rows, np.int64))
+    return replace(corpus, references=references, sounds=sounds, samples=samples, speakers=who)
+
+
+def split(corpus: Corpus, names: dict[str, str], number: int) -> Split:
+    order = [one.name for one in ATTACKS if one.name in names]
+    out = {one: names[one] for one in (order[number % len(order)], order[(number + 3) % len(order)])}
+    speakers = sorted({*corpus.speakers})
+    new = {*speakers[number % SPLITS :: SPLITS]}
+    known = [one for one in speakers if one not in new]
+    development = {*known[::DEVELOPMENT]}
+    codes = list(out.values())
+    data = TrainingData(taken(corpus, {*known} - development, codes), taken(corpus, development, codes))
+    return Split(data, taken(corpus, new, []), out)
+
+
+def scored(config: Config, parts: Split, folder: Path) -> Scores:
+    """Train, and score the evaluation set."""
+    _train(config, parts.data, folder, "cpu", 1, False)  # without the card, which takes as long
+    names = parts.evaluation.references.utterances
+    sounds = dict(zip(names, parts.evaluation.sounds, strict=True))
+    return score_sounds(load_scorer(folder, "cpu"), sounds)[0][FINEST]  # type: ignore[return-value]
+
+
+def figures(parts: Split, scores: Scores) -> dict[str, float]:
+    """Range EERs in per cent: on each attack that was left out, and on the others."""
+    references = parts.evaluation.references
+    found = {}
+    for name, code in parts.attacks.items():
+        rows = by_attack(references, [code])[UNSEEN]
+        found[name] = 100 * float(ss.range_eer(references.take(rows), scores.take(rows)).value)
+    rows = by_attack(references, list(parts.attacks.values()))[SEEN]
+    found[SEEN] = 100 * float(ss.range_eer(references.take(rows), scores.take(rows)).value)
+    return found
+
+
+def run_one(recipe: str, number: int, seed: int, parts: Split, out: Path) -> dict[str, float]:
+    """The figures of one training, from its file if it is there."""
+    place = out / "recipes" / f"{list(RECIPES).index(recipe)}-{number}-{seed}"
+    kept = place.with_suffix(".json")
+    if not kept.is_file():
+        config = preset("small-cpu").changed(RECIPES[recipe]).changed({"training": {"seed": seed}})
+        began = time.process_time()
+        scores = scored(config, parts, place)
+        found = {**figures(parts, scores), "cpu": time.process_time() - began}
+        np.savez(place.with_suffix(".npz"), values=scores.values)
+        write_atomically(kept, [json.dumps(found).encode()], force=True)
+    found = json.loads(kept.read_text(encoding="utf-8"))
+    print(f"{recipe}, split {number}, seed {seed}: {found}", file=sys.stderr, flush=True)
+    return found
+
+
+def mean_of_seeds(number: int, seeds: list[int], parts: Split, out: Path) -> dict[str, float]:
+    """The figures of the mean score of several trainings."""
+    place = list(RECIPES).index(CHOSEN)
+    columns = [np.load(out / "recipes" / f"{place}-{number}-{seed}.npz")["values"] for seed in seeds]
+    references = parts.evaluation.references
+    counts = [(samples - 400) // 320 + 1 for samples in parts.evaluation.samples]
+    values = np.split(np.mean(columns, axis=0), np.cumsum(counts)[:-1])
+    frames = dict(zip(references.utterances, values, strict=True))
+    return {**figures(parts, Scores.from_frames(frames, hop=0.02, higher="bonafide")), "cpu": 0.0}
+
+
+Cells = dict[tuple[int, int], dict[str, float]]  # of a split and a seed
+
+
+def unseen(cell: dict[str, float]) -> float:
+    return float(np.mean([value for name, value in cell.items() if name not in (SEEN, "cpu")]))
+
+
+def two_way(values: dict[tuple[int, int], float]) -> tuple[float, float, float]:
+    """A mean over splits and seeds, and its interval when both are drawn again."""
+    random = np.random.default_rng(0)
+    rows, columns = ({one: k for k, one in enumerate(sorted({key[i] for key in values}))} for i in (0, 1))
+    there, table = np.zeros((len(rows), len(columns))), np.zeros((len(rows), len(columns)))
+    for (row, column), value in values.items():
+        there[rows[row], columns[column]], table[rows[row], columns[column]] = 1, value
+    drawn = []
+    for _ in range(10_000):
+        a, b = (np.bincount(random.integers(0, n, n), minlength=n) for n in table.shape)
+        weight = a[:, None] * b * there
+        drawn.append((weight * table).sum() / weight.sum() if weight.sum() else np.nan)
+    low, high = np.nanquantile(drawn, [0.025, 0.975])
+    return float(np.mean(list(values.values()))), float(low), float(high)
+
+
+def table(found: dict[str, Cells]) -> list[list[str]]:
+    rows = [
+        ["recipe", "splits x seeds", "seen", "mean unseen (95 %)", "worst attack", "less the chosen (95 %)", "CPU s"]
+    ]
+    for recipe, cells in found.items():
+        splits, seeds = (len({key[i] for key in cells}) for i in (0, 1))
+        mean, low, high = two_way({key: unseen(one) for key, one in cells.items()})
+        attacks: dict[str, list[float]] = {}
+        for cell in cells.values():
+            for name, value in cell.items():
+                if name not in (SEEN, "cpu"):
+                    attacks.setdefault(name, []).append(value)
+        worst = max(attacks, key=lambda name: np.mean(attacks[name]))
+        chosen = found.get(CHOSEN, {})
+        pairs = {key: unseen(one) - unseen(chosen[key]) for key, one in cells.items() if key in chosen}
+        against = ""
+        if pairs and recipe != CHOSEN:
+            against = "{:+.1f} ({:+.1f} to {:+.1f})".format(*two_way(pairs))
+        rows.append(
+            [
+                recipe,
+                f"{splits} x {seeds}",
+                f"{np.mean([one[SEEN] for one in cells.values()]):.1f}",
+                f"{mean:.1f} ({low:.1f} to {high:.1f})",
+                f"{worst} {np.mean(attacks[worst]):.1f}",
+                against,
+                f"{np.mean([one['cpu'] for one in cells.values()]):.0f}",
+            ]
+        )
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", type=Path, help="real recordings: bonafide/SPEAKER/*")
+    parser.add_argument("--out", type=Path, default=Path("real-speech"), help="what is made is kept here")
+    parser.add_argument("--splits", default="0,1,2,3,4")
+    parser.add_argument("--seeds", default="1,10,100")
+    parser.add_argument("--recipes", type=int, nargs="+", default=list(range(len(RECIPES))), help="by place")
+    parser.add_argument("--table", action="store_true", help="train nothing: print what is there")
+    arguments = parser.parse_args()
+    import torch
+
+    torch.set_num_threads(1)
+    corpus, names = corpus_of(arguments.folder, arguments.out)
+    splits, seeds = ([int(one) for one in text.split(",")] for text in (arguments.splits, arguments.seeds))
+    found: dict[str, Cells] = {}
+    parts = {number: split(corpus, names, number) for number in splits}
+    with remembered_features():
+        for seed in seeds:
+            for number in splits:
+                for recipe in [list(RECIPES)[place] for place in arguments.recipes]:
+                    kept = arguments.out / "recipes" / f"{list(RECIPES).index(recipe)}-{number}-{seed}.json"
+                    if arguments.table and not kept.is_file():
+                        continue
+                    cell = run_one(recipe, number, seed, parts[number], arguments.out)
+                    found.setdefault(recipe, {})[number, seed] = cell
+    alone = found.get(CHOSEN, {})
+    whole = [number for number in splits if all((number, seed) in alone for seed in seeds)]
+    if len(seeds) > 1 and whole:
+        found[MEAN] = {
+            (number, seeds[0]): mean_of_seeds(number, seeds, parts[number], arguments.out) for number in whole
+        }
+    print(markdown(table(dict(sorted(found.items(), key=lambda item: [*RECIPES, MEAN].index(item[0]))))))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
