@@ -405,9 +405,9 @@ def _read_weights(folder: Path) -> None:
 
 
 def _threshold(folder: Path) -> None:
-    from spoofspan.evaluation.stated_result import read_eer_threshold
+    from spoofspan.evaluation.stated_result import read_threshold
 
-    refused_by_name(lambda: read_eer_threshold(folder / "result.json", ["range-eer"]), "result.json")
+    refused_by_name(lambda: read_threshold(folder / "result.json", ["range-eer"]), "result.json")
 
 
 def strangers(models: bool = True) -> dict[str, tuple[Content, Callable[[Path], None]]]:

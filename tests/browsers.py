@@ -19,7 +19,7 @@ AXE = next(
 needs_axe = pytest.mark.skipif(
     AXE is None, reason="axe-core is not found; npm install axe-core, or set AXE_CORE to axe.min.js"
 )
-SCREENS = [(width, scheme) for width in (390, 1400) for scheme in ("light", "dark")]
+SCREENS = [(390, "dark"), (1400, "light")]  # colours do not depend on the width: each of both once
 # parts of a page that stick out of the screen; what scrolls inside of its own box does not
 OUTSIDE = """[...document.querySelectorAll("main *, nav *")].filter((one) => {
     const box = one.getBoundingClientRect();
@@ -87,10 +87,12 @@ class Opened:
         return self.page.locator(selector).inner_text()
 
 
-def assert_accessible(browser, path, width, scheme):
-    """Open every part of a page and let axe-core look at it."""
+def assert_accessible(browser, path, width, scheme, before=None):
+    """Open every part of a page and let axe-core look at it, after what is to be done ``before``."""
     view = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme, "bypass_csp": True}
     with Opened(browser, path, **view) as opened:
+        if before is not None:
+            before(opened)
         for summary in opened.page.locator("summary:visible").all():
             summary.click()
         opened.page.add_script_tag(path=str(AXE))

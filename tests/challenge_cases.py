@@ -1,11 +1,18 @@
 """A small challenge with hidden labels, and the submissions of three teams."""
 
+from datetime import datetime
+
 import numpy as np
 
 import spoofspan as ss
 from spoofspan.challenge.challenge_folder import build_challenge
 from spoofspan.challenge.definition import Definition
 from spoofspan.challenge.hidden_part import HiddenPart
+from spoofspan.challenge.judging import Judging, judge_of, results_folder, score_file
+from spoofspan.challenge.ledger import Ledger
+from spoofspan.challenge.public_part import PublicPart
+from spoofspan.challenge.season import Season
+from spoofspan.challenge.team_results import TeamResult
 
 HOP = 0.02
 IDS = [f"utt{i:02d}" for i in range(36)]
@@ -46,7 +53,7 @@ def scores(references, noise, seed=0):
 
 def build(folder, references=None, measures=("range-eer", "point-eer@20ms"), **arguments):
     """Build a challenge with attacks and speakers."""
-    hidden = {"by": {"kind": None}, "cluster": "speaker", "clusters": SPEAKERS}
+    hidden = {"by": {"attack": None}, "cluster": "speaker", "clusters": SPEAKERS}
     hidden |= {name: arguments.pop(name) for name in ("by", "phases", "cluster", "clusters") if name in arguments}
     definition = {"title": "Small challenge", "measures": measures, **arguments.pop("definition", {})}
     build_challenge(folder, Definition(**definition), HiddenPart(references or labels(), **hidden), **arguments)
@@ -69,3 +76,44 @@ def frame_lines(references=None):
         for place, utt in enumerate(found.utterances)
         for frame, value in enumerate(found.values[found.offsets[place] : found.offsets[place + 1]].tolist())
     ]
+
+
+def season(challenge):
+    """What the ledger of a challenge says."""
+    return Season.of(PublicPart.read(challenge).definition, Ledger(challenge).entries())
+
+
+def kept_result(challenge, team, phase="evaluation"):
+    """The result of the last submission of a team."""
+    last = season(challenge).of_team(phase, team)[-1]
+    return TeamResult.read(results_folder(challenge, phase, team), last.key)
+
+
+class InThisProcess:
+    """Scores without a process of its own, which takes half a second to start."""
+
+    def __init__(self, challenge, phase):
+        self._challenge, self._judge = challenge, judge_of(challenge, phase)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def score(self, path, team):
+        folder = results_folder(self._challenge, self._judge.phase, team)
+        return "answered", "", score_file(self._judge, path, team, folder).key
+
+
+def clock(text):
+    """A clock that stands still."""
+    return lambda: datetime.fromisoformat(text)
+
+
+def judge_quickly(challenge, path, phase=None, received="2027-01-15 12:00:00"):
+    """Score one submission, as ``score`` does."""
+    judge = judge_of(challenge, phase)
+    process = InThisProcess(challenge, phase)
+    judging = Judging(challenge, judge, Ledger(challenge, clock(received)), process, received)
+    return judging.judge_named(path, {path: path.name.partition(".")[0]})

@@ -50,16 +50,20 @@ def make_set(folder, name, count, seed, lengths=(0.8, 2.4)):
     (data / "reco2dur").write_text("".join(durations))
 
 
-TINY = {"training": {"epochs": 5, "batch_size": 4}, "front_end": {"width": 32}, "network": {"blocks": 1}}
+TINY = {
+    "training": {"epochs": 5, "batch_size": 4, "channels": 1.0, "channel_share": 0.5, "keep": "best"},
+    "front_end": {"width": 32},
+    "network": {"blocks": 1, "head": "cosine"},
+}
 
 
 def make_model(folder):
     """A small model that has learned to hear buzzes, with its card; returns its folder, and the data."""
-    from spoofspan.cm.config import SMALL
+    from spoofspan.cm.config import SMALL_MULTI
     from spoofspan.cm.training import train
 
     data = make_data(folder / "data", train=32, dev=32)
-    return train(SMALL.changed(TINY), data, folder / "model").folder, data
+    return train(SMALL_MULTI.changed(TINY), data, folder / "model").folder, data
 
 
 def make_data(folder, train=8, dev=6):

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from spoofspan.cli import app, main
 
@@ -25,7 +25,7 @@ def run_command(arguments, capsys):
 
 
 def invoke(*arguments, input=None):
-    """The result of a command that typer's runner calls."""
+    """The result of a command that click's runner calls."""
     return CliRunner().invoke(app, [str(argument) for argument in arguments], input=input)
 
 

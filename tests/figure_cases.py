@@ -74,10 +74,23 @@ def prepared():
     }
 
 
+def figure_of(function, content, width="column"):
+    """A figure of its own in the style of ``spoofspan plot``, unknown to pyplot."""
+    from matplotlib import pyplot as plt
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    from spoofspan.report.figures.style import OURS, canvas_in
+
+    with canvas_in(None, OURS, width, "column") as canvas:
+        figure = function(content, canvas).figure
+    plt.close(figure)
+    FigureCanvasAgg(figure)
+    return figure
+
+
 def draw(name, width):
     """One of the figures, drawn anew."""
-    function, content = prepared()[name]
-    return function(content, width=width)
+    return figure_of(*prepared()[name], width)
 
 
 @cache

@@ -10,7 +10,7 @@ import numpy as np
 from spoofspan.data.references import BONA_FIDE, SPOOF
 from spoofspan.mass.labelling import IGNORED
 from spoofspan.mass.score_mass import MassBlock, ScoreMass
-from spoofspan.measures.crossing import Step, next_score
+from spoofspan.measures.eer import Step, next_score
 from spoofspan.measures.histogram import Histogram, fill, find_inside
 
 

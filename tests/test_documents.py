@@ -7,30 +7,27 @@ is what was cut.
 """
 
 import ast
-import gzip
-import json
 import os
 import re
 import shlex
+import subprocess
+import sys
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-import numpy as np
+import click
 import pytest
-from typer.main import get_command
-from typer.testing import CliRunner
+from click.testing import CliRunner
 from utterance_corpora import REAL
 
 import spoofspan as ss
 import spoofspan.demo
 from spoofspan.cli import app
 from spoofspan.cli.commands import COMMANDS
-from spoofspan.corpus.checking import segments_of
 
 ROOT = Path(__file__).parents[1]
-GOLDEN = ROOT / "tests" / "golden"
 PAGES = sorted(
     page
     for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md", "examples/*.md", "tests/**/*.md", "tools/**/*.md")
@@ -126,62 +123,10 @@ def test_a_block_that_is_not_run_says_why():
 
 @pytest.fixture(scope="module")
 def demo_files(tmp_path_factory):
-    """What ``demo --out`` writes, and the same as the files of people with other habits."""
+    """The folder that ``demo --out`` writes: every command of a page runs in it."""
     folder = tmp_path_factory.mktemp("demo")
-    corpus = spoofspan.demo.load()
-    spoofspan.demo.export(corpus, folder, force=True)
-    references, scores = corpus.references, corpus.systems[0.02]
-    lines = (folder / "references.rttm").read_text("utf-8").splitlines(keepends=True)
-    rows = list(zip(scores.utterances, scores.offsets[:-1], scores.offsets[1:], strict=True))
-    for name in ("ref.rttm", "decisions.rttm"):
-        (folder / name).write_text("".join(lines), "utf-8")
-    (folder / "spoofed.rttm").write_text("".join(line for line in lines if " bonafide " not in line), "utf-8")
-    with (folder / "my_scores.txt").open("w", encoding="utf-8") as file:
-        for utterance, begin, end in rows:
-            file.writelines(f"{utterance} {k} {value}\n" for k, value in enumerate(scores.values[begin:end].tolist()))
-    lowest = (f"{utterance}\t{scores.values[begin:end].min()}\n" for utterance, begin, end in rows)
-    (folder / "cm_scores.tsv").write_text("filename\tcm-score\n" + "".join(lowest), "utf-8")
-    told = corpus.protocol
-    keys = zip(told.utterance, told.label, (attack or "-" for attack in told.attack), "ab" * len(told), strict=False)
-    header = ("filename", "cm-label", "attack", "codec")
-    (folder / "keys.tsv").write_text("".join("\t".join(row) + "\n" for row in (header, *keys)), "utf-8")
-    rows_of_table = (f"{utterance},c{i % 2},l{i % 3}\n" for i, utterance in enumerate(told.utterance))
-    (folder / "table.csv").write_text("utterance,codec,language\n" + "".join(rows_of_table), "utf-8")
-    proposals = {utterance: [] for utterance in references.utterances}
-    for line in lines:
-        _, utterance, _, start, duration, _, _, label, *_ = line.split()
-        if label != "bonafide":
-            proposals[utterance].append([0.9, float(start), float(start) + float(duration)])
-    (folder / "proposals.json").write_text(json.dumps(proposals), "utf-8")
-    labels = {utterance: (~spoof).astype(np.uint8) for utterance, spoof in segments_of(references, 0.02).items()}
-    np.savez(folder / "labels.npz", **labels)
-    unpack(GOLDEN / "gaps" / "dev_score_ali_2_20230101.pkl.gz", folder)
-    for name, other in {"protocol.txt": "trl.txt", "log_output_dev": "", "asv_scores.txt": ""}.items():
-        (folder / (other or name)).write_bytes((GOLDEN / "utterance" / name).read_bytes())
+    spoofspan.demo.export(spoofspan.demo.load(), folder, force=True)
     return folder
-
-
-@pytest.fixture(scope="module")
-def foreign_files(tmp_path_factory):
-    """The files of the public tools, under the names that these give them."""
-    folder = tmp_path_factory.mktemp("foreign")
-    for case, names in {"gaps": ("rttm_2cls_0sil", "rttm_2cls_0sil_spoof", "reco2dur"), "utterance": ()}.items():
-        for name in names or ("protocol.txt", "log_output_dev", "asv_scores.txt"):
-            (folder / name).write_bytes((GOLDEN / case / name).read_bytes())
-    (folder / "label.txt").write_bytes((GOLDEN / "gaps" / "psm_label.txt").read_bytes())
-    (folder / "rttm").write_bytes((folder / "rttm_2cls_0sil").read_bytes())
-    for name in ("unit0.02.score.gz", "dev_score_ali_2_20230101.pkl.gz"):
-        unpack(GOLDEN / "gaps" / name, folder)
-    frames = (folder / "unit0.02.score").read_text("utf-8")
-    (folder / "logits_frame_20ms.txt").write_text(frames.replace(" ", "\t"), "utf-8")
-    return folder
-
-
-def unpack(packed: Path, folder: Path) -> None:
-    (folder / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
-
-
-FOREIGN = ("coming-from.md",)
 
 
 # ---------------------------------------------------------------- running
@@ -235,7 +180,7 @@ def shows(excerpt: str, printed: str) -> bool:
 
 
 def run_page(page: Path, request: pytest.FixtureRequest, folder: Path, *, slow: bool) -> None:
-    source = request.getfixturevalue("foreign_files" if page.name in FOREIGN else "demo_files")
+    source = request.getfixturevalue("demo_files")
     for path in source.rglob("*"):  # files are only read: a link will do
         if path.is_file():
             (folder / path.relative_to(source)).parent.mkdir(parents=True, exist_ok=True)
@@ -245,7 +190,7 @@ def run_page(page: Path, request: pytest.FixtureRequest, folder: Path, *, slow: 
             folder = run_block(block, folder)
 
 
-@pytest.mark.slow_cases("^calibration.md$")
+@pytest.mark.slow_cases("^costs.md$")
 @pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
 def test_the_commands_of_a_page_run(page, request, tmp_path):
@@ -285,7 +230,7 @@ def inline_commands(page: Path) -> list[list[str]]:
 
 def mistake_in(words: list[str]) -> str:
     """Parse a command without running it; a part that is missing is no mistake in a sentence."""
-    command, name = get_command(app), words[0]
+    command, name = app, words[0]
     context, rest = None, [word for word in words[1:] if word not in PLACEHOLDERS]
     try:
         while hasattr(command, "resolve_command"):  # a group
@@ -294,7 +239,7 @@ def mistake_in(words: list[str]) -> str:
             context = command.make_context(name, list(rest), parent=context, resilient_parsing=True)
             name, command, rest = command.resolve_command(context, rest)
         command.make_context(name, list(rest), parent=context)
-    except Exception as error:  # Typer may bring a click of its own, so there is no class to name here
+    except (click.ClickException, click.exceptions.Exit) as error:
         message = str(getattr(error, "message", error))
         placeholder = any(f"'{word}'" in message for word in words if word.isupper())
         if type(error).__name__ not in ("MissingParameter", "Exit") and not placeholder:
@@ -312,21 +257,55 @@ def test_commands_that_are_only_named_have_the_options_they_are_given(page):
 # ---------------------------------------------------------------- the site
 
 
-def test_the_site_has_every_public_name_and_every_command():
-    spec = spec_from_file_location("site_conf", ROOT / "docs" / "conf.py")
-    conf = module_from_spec(spec)
-    spec.loader.exec_module(conf)
-    reference, commands = conf.api_reference(), conf.help_of_commands()
+def script_of_the_site(name):
+    sys.path.insert(0, str(ROOT / "docs"))
+    try:
+        spec = spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+        module = module_from_spec(spec)
+        sys.modules[name] = module  # its dataclasses look themselves up
+        spec.loader.exec_module(module)
+        return module
+    finally:
+        sys.path.remove(str(ROOT / "docs"))
+
+
+def test_the_site_has_every_public_name_and_every_command(tmp_path):
+    pages = script_of_the_site("reference_pages")
+    pages.write_pages(tmp_path)
+    reference = "".join(path.read_text("utf-8") for path in (tmp_path / "api").glob("*.rst"))
     assert [name for name in ss.__all__ if f":: spoofspan.{name}\n" not in reference] == []
-    assert [one.name for one in COMMANDS if f"\n## spoofspan {one.name}\n\n```text\nUsage: " not in commands] == []
-    assert "\n## spoofspan corpus build\n" in commands
+    for command in [*(one.name for one in COMMANDS), "corpus-build"]:
+        page = (tmp_path / "commands" / f"{command}.rst").read_text("utf-8")
+        assert f"\nspoofspan {command.replace('-', ' ')}\n=" in page.replace("diff-references", "diff references")
+        assert "\n.. code-block:: text\n\n   Usage: " in page
 
 
-def test_every_page_is_listed_in_the_site():
-    listed = re.findall(r"^[a-z][\w/*-]*$", (ROOT / "docs" / "index.md").read_text("utf-8"), re.M)
+def test_the_lists_of_the_clone_have_every_public_name_and_every_command():
+    pages = script_of_the_site("reference_pages")
+    api, commands = ((ROOT / "docs" / name).read_text("utf-8") for name in ("api.md", "commands.md"))
+    assert [name for page in pages.NAMES for name in page.listed if f"| `ss.{name}` | " not in api] == []
+    named = [" ".join(name) for one in COMMANDS for name, _ in pages.parts_of(one)]
+    assert [name for name in named if f"| `spoofspan {name}` | " not in commands] == []
+
+
+def test_every_page_is_in_the_sidebar_or_linked_from_a_page_that_is():
     pages = [path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")]
     names = [path.with_suffix("").as_posix() for path in pages if path.name != "index.md"]
-    assert [name for name in names if not any(fnmatch(name, one) for one in listed)] == []
+    listed = re.findall(r"^[a-z][\w-]*$", (ROOT / "docs" / "index.md").read_text("utf-8"), re.M)
+    assert len(listed) <= 20
+    linked = {
+        name
+        for page in ("index", "development")
+        for name in re.findall(r"\]\(([\w/-]+)\.md", (ROOT / "docs" / f"{page}.md").read_text("utf-8"))
+    }
+    assert [name for name in names if name not in listed and name not in linked] == []
+    conf = script_of_the_site("conf")
+    aside = {name for name in names if any(fnmatch(name, one) for one in conf.ASIDE)}
+    assert aside == set(names) - set(listed)
+    for moved, target in conf.MOVED.items():
+        page, _, anchor = target.partition("#")
+        assert moved not in names
+        assert anchor in anchors(ROOT / "docs" / page.replace(".html", ".md"))
 
 
 # ---------------------------------------------------------------- error messages
@@ -338,6 +317,10 @@ def test_the_messages_of_the_index_are_those_of_the_package():
         for node in ast.walk(ast.parse(module.read_text("utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 said.append(node.value)
-    rows = re.findall(r"^\| `([^`]+)`", (ROOT / "docs" / "errors.md").read_text("utf-8"), re.M)
+    rows = re.findall(r"^\| `([^`]+)`", (ROOT / "docs" / "recipes.md").read_text("utf-8"), re.M)
     assert len(rows) > 15
     assert [row for row in rows if not any(row in text for text in said)] == []
+
+
+def test_docstrings_begin_with_a_noun_phrase_or_an_imperative():
+    subprocess.run([sys.executable, ROOT / "tools" / "relative_docstrings.py"], check=True)

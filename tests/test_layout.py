@@ -71,6 +71,28 @@ def test_a_module_name_means_one_thing():
     assert twice == {}
 
 
+# Where modules are for users, and nothing inside needs to import them: commands, adapters, programs that bundles hold.
+ENTRANCES = ("cli/", "integrations/", "challenge/assets/", "reference.py", "events.py", "groups.py", "__main__.py")
+
+
+def test_every_module_is_used():
+    """A module that nothing imports is an entrance, or was left behind by a merge."""
+    source = "\n".join(module.read_text(encoding="utf-8") for module in MODULES)
+    left = []
+    for module in MODULES:
+        package, name = ".".join(["spoofspan", *module.relative_to(PACKAGE).parent.parts]), module.stem
+        imported = rf"from {package} import (\([^)]*|[^\n]*)\b{name}\b"
+        named_in_catalogue = rf'"[\w.]*\b{name}:'
+        if not (
+            name == "__init__"
+            or f"{package}.{name}" in source
+            or re.search(imported, source)
+            or re.search(named_in_catalogue, source)
+        ):
+            left.append(name_of(module))
+    assert [one for one in left if not one.startswith(ENTRANCES)] == []
+
+
 def test_the_public_names_are_listed_and_found():
     assert sorted(dir(ss)) == sorted(ss.__all__)
     assert len(set(ss.__all__)) == len(ss.__all__)

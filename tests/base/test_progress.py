@@ -12,6 +12,7 @@ import pytest
 
 import spoofspan as ss
 from spoofspan.base import progress
+from spoofspan.cli import main
 from spoofspan.formats.sources import counted, sources
 
 
@@ -240,3 +241,29 @@ def test_quiet_and_stdout_of_the_command(tmp_path):
     printed, terminal = on_a_terminal([*command, "--quiet"])
     assert printed == quiet.stdout
     assert terminal.getvalue() == ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("eval {} -m range-eer --by attack", "measuring groups"),
+        ("compare {} coarse.parquet --by attack", "comparing 2 systems, comparing groups"),
+        ("convert scores.parquet found.rttm --threshold 0.3", "finding ranges, writing found.rttm"),
+        ("convert scores.parquet out.csv", "writing out.csv"),
+        ("calibrate {} --folds 0", "learning the map"),
+    ],
+)
+def test_long_steps_of_commands_are_told(typed, told, demo, tmp_path, monkeypatch, capsys):
+    references, scores = demo
+    ss.write_references(references, tmp_path / "references.parquet")
+    for name, one in (("scores", scores), ("coarse", scores)):
+        ss.write_scores(one, tmp_path / f"{name}.parquet")
+    made = []
+    task = progress._Task
+    monkeypatch.setattr(progress, "_Task", lambda what, *rest: made.append(what) or task(what, *rest))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["spoofspan", *typed.format("references.parquet scores.parquet").split()])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert not stopped.value.code
+    assert [one for one in told.split(", ") if one not in made] == []

@@ -9,7 +9,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from challenge_cases import HOP, IDS, NOISE, SPEAKERS, build, frame_lines, labels, scores, submit
+from challenge_cases import HOP, IDS, NOISE, SPEAKERS, build, clock, frame_lines, kept_result, labels, scores, submit
 from command_line import run
 from format_samples import FOREIGN, foreign_scores
 from format_samples import durations as sample_durations
@@ -22,8 +22,7 @@ from spoofspan.challenge.leaderboard import leaderboard
 from spoofspan.challenge.leaderboard_page import leaderboard_page
 from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.submission_check import check_submission
-from spoofspan.challenge.team_results import TeamResult
-from spoofspan.evaluation.breakdown import by_kind
+from spoofspan.evaluation.breakdown import by_attack
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")  # twelve speakers are few
 
@@ -67,13 +66,13 @@ def test_the_leaderboard_says_what_compare_and_eval_say(scored, board):
         assert [one.to_dict() for one in got.differences] == [one.to_dict() for one in expected.differences]
         assert got.warnings == expected.warnings
         assert found.comparable[measure] == expected.signatures["alpha"].comparable
-        kept = TeamResult.read(scored[0] / "results" / "evaluation", "alpha").measured
+        kept = kept_result(scored[0], "alpha").measured
         signed = {one["measure"]: one["signature"] for one in kept}
         assert signed[measure] == expected.signatures["alpha"].to_dict()
     how = ss.Resampling(clusters=SPEAKERS, clusters_are="speaker")
     for team, system in systems.items():
-        for group in by_kind(references, system, resampling=how).groups:
-            got = found.groups["kind"][team][group.name]
+        for group in by_attack(references, system, resampling=how).groups:
+            got = found.groups["attack"][team][group.name]
             assert got["value"] == group.measurement.value
             assert (got["low"], got["high"]) == (group.measurement.interval.low, group.measurement.interval.high)
 
@@ -106,6 +105,14 @@ def test_columns_of_metadata_group_and_cluster(tmp_path):
     expected = ss.range_eer(labels().take(rows), scores(labels(), 0.6).take(rows)).value
     assert found.groups["cluster"]["alpha"]["00"]["value"] == expected
     assert next(iter(found.first.intervals.values())).clusters == len(set(SPEAKERS.values()))
+
+
+def test_a_challenge_by_kind_says_how_it_is_built_again(tmp_path):
+    challenge = build(tmp_path / "challenge")
+    settings = next(challenge.rglob("settings.json"))
+    settings.write_text(settings.read_text().replace('"attack": false', '"kind": false'))
+    with pytest.raises(ss.DataError, match="build it again with --by attack"):
+        leaderboard(challenge)
 
 
 def test_one_team_alone_has_a_rank(tmp_path):
@@ -194,7 +201,7 @@ def test_the_organisers_may_have_all_digits(scored, board, capsys):
     row = dict(zip(header, first, strict=True))
     found = board
     assert float(row["range-eer"]) == found.ranks[0].value
-    assert float(row["range-eer kind=A02 high"]) == found.groups["kind"][row["team"]]["A02"]["high"]
+    assert float(row["range-eer attack=A02 high"]) == found.groups["attack"][row["team"]]["A02"]["high"]
 
 
 # ---------------------------------------------------------------- checks
@@ -272,8 +279,9 @@ def test_results_are_kept_until_something_changes(tmp_path):
     assert set(states().values()) == {"kept"}
     assert everything_in(challenge / "results") == before
     # interrupted: one of the two files of a team is not there, or is of another result
-    (challenge / "results" / "evaluation" / "alpha.json").unlink()
-    (challenge / "results" / "evaluation" / "bravo.npz").write_bytes(before["evaluation/charlie.npz"])
+    files = {name.split("/")[1] + name[-5:].partition(".")[2]: challenge / "results" / name for name in before}
+    files["alphajson"].unlink()
+    files["bravonpz"].write_bytes(files["charlienpz"].read_bytes())
     assert states() == {"alpha": "scored", "bravo": "scored", "charlie": "kept"}
     assert everything_in(challenge / "results") == before
     ss.write_scores(scores(labels(), 1.0), submissions / "alpha.parquet", force=True)
@@ -285,7 +293,8 @@ def test_results_of_other_labels_are_not_ranked(tmp_path):
     challenge, submissions = build(tmp_path / "challenge"), submit(tmp_path / "submissions")
     score_submissions(challenge, submissions)
     other = build(tmp_path / "other", labels(5))
-    (challenge / "results").rename(other / "results")
+    for name in ("results", "received", "ledger.jsonl"):
+        (challenge / name).rename(other / name)
     with pytest.raises(ss.UsageError, match="score first"):
         leaderboard(other)
     score_submissions(other, submissions, teams=["alpha"])
@@ -309,11 +318,11 @@ def test_a_broken_submission_does_not_stop_the_others(tmp_path, capsys):
     code, printed = run(["challenge", "leaderboard", challenge], capsys)
     assert code == 0
     assert "broken" not in printed.out
-    assert "2 submissions refused" in printed.out  # names that look like one are of no team, so that nothing is kept
+    assert "2 teams without a valid submission" in printed.out  # names that look like one are of no team
 
 
 @pytest.mark.parametrize("later", ["alpha.zip", "alpha"])
-def test_a_refused_submission_takes_the_place_of_the_one_before(later, tmp_path):
+def test_a_refused_submission_does_not_replace_a_valid_one(later, tmp_path):
     challenge, submissions = build(tmp_path / "challenge"), submit(tmp_path / "submissions")
     score_submissions(challenge, submissions)
     earlier = (submissions / "alpha.parquet").rename(tmp_path / "earlier")
@@ -321,11 +330,12 @@ def test_a_refused_submission_takes_the_place_of_the_one_before(later, tmp_path)
     states = {one.team: one.state for one in score_submissions(challenge, submissions)}
     assert states == {"alpha": "refused", "bravo": "kept", "charlie": "kept"}
     found = leaderboard(challenge)
-    assert [one.system for one in found.ranks] == ["bravo", "charlie"]
-    assert found.notes == ("1 submission refused, not ranked",)
+    assert [one.system for one in found.ranks] == ["alpha", "bravo", "charlie"]
+    assert re.fullmatch(r"alpha: the submission of .* UTC was refused; that of .* UTC counts", found.notes[0])
     (submissions / later).rename(tmp_path / "refused")
     earlier.rename(submissions / "alpha.parquet")
     assert [one.state for one in score_submissions(challenge, submissions, teams=["alpha"])] == ["scored"]
+    assert leaderboard(challenge).notes == ()
 
 
 def test_two_submissions_of_a_team_are_refused_by_its_name_too(tmp_path):
@@ -366,7 +376,8 @@ def test_a_phase_counts_some_utterances(tmp_path):
     for phase, ids in (("progress", some), ("final", IDS)):
         rows = np.array([IDS.index(utt) for utt in ids])
         expected = ss.range_eer(labels().take(rows), scores(labels(), 0.6).take(rows)).value
-        found = {one.team: one for one in score_submissions(challenge, submissions, phase=phase)}
+        came = clock("2027-01-20 00:00:00" if phase == "progress" else "2027-02-03 00:00:00")
+        found = {one.team: one for one in score_submissions(challenge, submissions, phase=phase, clock=came)}
         assert found["alpha"].result.measured[0]["value"] == expected
         assert leaderboard(challenge, phase=phase).phase == phase
     assert "utt" not in (challenge / "public" / "challenge.json").read_text()

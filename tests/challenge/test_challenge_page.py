@@ -53,10 +53,11 @@ def test_the_page_has_the_ranks_and_sorts(opened, board):
     page = opened()
     ranks = board[0].ranks
     assert column(page, "leaderboard", 1) == [one.system for one in ranks]
-    assert column(page, "leaderboard", 6) == [one.groups for one in ranks]
+    spans = [f"{one.low}–{one.high}" if one.high > one.low else f"{one.low}" for one in ranks]
+    assert column(page, "leaderboard", 5) == spans
     page.locator('.table[data-name="leaderboard"] thead button').nth(1).click()
     assert column(page, "leaderboard", 1) == sorted(one.system for one in ranks)
-    assert column(page, "leaderboard-by-kind", 0) == [one.system for one in ranks]
+    assert column(page, "leaderboard-by-attack", 0) == [one.system for one in ranks]
     page.locator("details summary", has_text="pairs").click()
     assert page.locator('.table[data-name="pairs"] tbody tr').count() == TEAMS * (TEAMS - 1) // 2
 

@@ -194,7 +194,7 @@ def test_wrong_proposals_are_refused_by_check_and_score(tmp_path):
         (["-m", "utterance-a-dcf"], "key of trials"),
         (["--submissions", "proposals", "-m", "range-eer"], "cannot be measured of proposals"),
         (["--submissions", "utterance-scores", "-m", "range-eer"], "cannot be measured of utterance-scores"),
-        (["--submissions", "proposals", "-m", "event-ap@iou=0.5", "--by", "kind"], "columns of metadata"),
+        (["--submissions", "proposals", "-m", "event-ap@iou=0.5", "--by", "attack"], "columns of metadata"),
         (["--submissions", "proposals", "-m", "event-ap@iou=0.5", "--gaps", "spoof"], "does not go with event"),
         (["--submissions", "utterance-scores", "-m", "utterance-min-tdcf"], "speaker verification"),
         (["-m", "point-boundary-eer@20ms"], "scores of boundaries"),

@@ -1,13 +1,14 @@
 """Intervals and comparisons from the command line, against the library and against computations by hand."""
 
 import json
+import warnings
 from pathlib import Path
 
 import jsonschema
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from referencing import Registry, Resource
-from typer.testing import CliRunner
 
 import spoofspan as ss
 import spoofspan.demo
@@ -219,6 +220,7 @@ def test_compare_prints_both_tables(folder, corpus, spelling):
         assert str(ss.range_eer(corpus.references, corpus.systems[0.02]).signature.comparable) in full
 
 
+@pytest.mark.filterwarnings("ignore:the threshold in:spoofspan.SpoofspanWarning")
 def test_compare_at_thresholds_from_development(folder):
     where, _ = folder
     for name in ("unit0.02", "unit0.16"):
@@ -320,3 +322,57 @@ def _quietly(function, *arguments):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ss.SpoofspanWarning)
         return function(*arguments)
+
+
+def test_what_was_learned_on_this_very_test_set_is_noticed(tmp_path):
+    assert CliRunner().invoke(app, ["demo", "--out", str(tmp_path), "--force"]).exit_code == 0
+
+    def said(command, *words):
+        inputs = [command, tmp_path / "references.rttm", *words, "--durations", tmp_path / "reco2dur"]
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            done = CliRunner().invoke(app, [str(word) for word in inputs])
+        assert done.exit_code == 0, done.output
+        return [str(one.message) for one in found if "learned on" in str(one.message)]
+
+    scores, other = tmp_path / "unit0.02.score", tmp_path / "unit0.04.score"
+    own, learned = tmp_path / "own.json", tmp_path / "calibration.json"
+    said("eval", scores, "--format", "json", "--out", own)
+    (found,) = said("eval", scores, "-m", "range-f1", "--threshold-from", own)
+    assert found.startswith(f"the threshold in {own} was learned on this very test set")
+    assert said("eval", scores, "-m", "range-f1", "--threshold", "-0.4") == []
+    thresholds = ["--system-threshold-from", f"unit0.02={own}", "--system-threshold", "unit0.04=-0.4"]
+    assert said("compare", scores, other, "-m", "range-f1", *thresholds) == [found]
+    said("calibrate", scores, "--out", learned)
+    assert len(said("calibrate", scores, "--apply", learned)) == 1
+    assert said("calibrate", other, "--apply", learned) == []
+
+
+@pytest.mark.slow
+def test_intervals_for_these_attacks_stand_beside_those_for_new_ones(tmp_path):
+    assert CliRunner().invoke(app, ["demo", "--out", str(tmp_path), "--force"]).exit_code == 0
+    inputs = [
+        tmp_path / "references.rttm",
+        "--durations",
+        tmp_path / "reco2dur",
+        "--metadata",
+        tmp_path / "protocol.txt",
+    ]
+    seeds = [tmp_path / f"seed-{seed}" / "scores_20ms.parquet" for seed in (1, 10, 100)]
+    commands = (
+        ["compare", *inputs, *seeds, "--one-system"],
+        ["compare", *inputs, *seeds],
+        ["eval", *inputs, seeds[0], "--confidence", "0.95", "--by", "attack", "-m", "range-eer"],
+        ["table", *inputs, *seeds, "--confidence", "0.95"],
+    )
+    for command in commands:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            words = [str(word) for word in [*command, "--cluster", "speaker,attack"]]
+            texts = {form: CliRunner().invoke(app, [*words, "--format", form]) for form in ("text", "latex", "csv")}
+        for done in texts.values():
+            assert done.exit_code == 0, done.output
+        if command[0] != "table":
+            assert "these attacks: from" in texts["text"].stdout
+        if "--one-system" in command:
+            assert "standard error of the mean, these seeds, by: speaker" in texts["text"].stdout

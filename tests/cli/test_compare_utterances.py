@@ -10,7 +10,7 @@ from utterance_corpora import ATTACKS, CODECS, SPEAKERS, drawn, exact_eer, files
 import spoofspan as ss
 import spoofspan.demo
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.groups import by_boundary, by_kind, by_length, compare_groups
+from spoofspan.groups import by_attack, by_boundary, by_length, compare_groups
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")  # few clusters
 
@@ -117,7 +117,7 @@ def test_scores_in_time_are_compared_on_each_kind_length_and_boundary(demo, tmp_
     references, scores = demo
     coarse = ss.demo.load().systems[0.04]
     systems = {"fine": scores, "coarse": coarse}
-    for by, break_down in (("kind", by_kind), ("length", by_length), ("boundary", by_boundary)):
+    for by, break_down in (("attack", by_attack), ("length", by_length), ("boundary", by_boundary)):
         found = compare_groups(references, systems, by)
         for name, one in systems.items():
             wanted = {group.name.replace("within", "beyond"): group for group in break_down(references, one).groups}

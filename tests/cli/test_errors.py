@@ -137,7 +137,7 @@ def test_an_unknown_label_is_refused_with_the_nearest_one():
 
 def test_a_range_is_three_or_four_things():
     for row in [(0.0, 1.0), (0.0, 1.0, "spoof", "A07", "more")]:
-        with refused(ss.UsageError, "utterance 'u1'", "(start, end, label[, kind])"):
+        with refused(ss.UsageError, "utterance 'u1'", "(start, end, label[, attack])"):
             one([row])
 
 
@@ -208,8 +208,10 @@ def test_columns_of_different_lengths_are_refused():
     arrays = {"starts": np.array([0, 0]), "ends": np.array([1, 1])}
     with refused(ss.UsageError, "1 starts", "2 ends", "one per range"):
         ss.References.from_columns(["u1", "u2"], None, [0, 1, 2], np.array([0]), arrays["ends"], np.array([True] * 2))
-    with refused(ss.UsageError, "1 kinds for 2 ranges"):
-        ss.References.from_columns(["u1", "u2"], None, [0, 1, 2], **arrays, is_spoof=np.array([True] * 2), kinds=["A"])
+    with refused(ss.UsageError, "1 attacks for 2 ranges"):
+        ss.References.from_columns(
+            ["u1", "u2"], None, [0, 1, 2], **arrays, is_spoof=np.array([True] * 2), attacks=["A"]
+        )
     with refused(ss.UsageError, "2 starts", "1 scores"):
         ss.Scores.from_columns(["u1"], [0, 1], [0.5], **arrays, higher="bonafide")
 
@@ -377,7 +379,7 @@ def test_unsorted_ranges_are_sorted():
     ranges = {"u1": [(0.7, 2.0, -0.4), (0.0, 0.7, 0.9)]}
     assert ss.Scores.from_ranges(ranges, higher="bonafide").values.tolist() == [0.9, -0.4]
     kinds = one([(1.0, 2.0, "spoof", "A07"), (0.0, 1.0, "bonafide")])
-    assert [kinds.kind_names[kind] if kind >= 0 else None for kind in kinds.kinds] == [None, "A07"]
+    assert [kinds.attack_names[kind] if kind >= 0 else None for kind in kinds.attacks] == [None, "A07"]
 
 
 def test_empty_ranges_are_dropped_and_counted():
@@ -475,7 +477,7 @@ def test_utterances_on_one_side_only_are_listed():
     measured = ss.range_eer(references(), some, partial=True)
     assert measured.utterances == 1
     assert measured.touched["partial"].utterances == 2
-    assert "partial=True" in str(measured)
+    assert "(rule: partial)" in str(measured)
     assert measured.value == ss.range_eer(one(RANGES["u1"]), scores(ONE_SCORE)).value
 
 
@@ -744,6 +746,8 @@ def test_an_unknown_convention_is_refused():
         ss.range_eer(references(), scores(), convention="nii2023")
     with refused(ss.UsageError, "convention=None", "valid: "):
         ss.range_eer(references(), scores(), convention=None)
+    with refused(ss.UsageError, "convention='partialspoof'", "PartialSpoof's authors are 'nii-2023'"):
+        ss.range_eer(references(), scores(), convention="partialspoof")
 
 
 def test_a_convention_without_the_measure_is_refused():

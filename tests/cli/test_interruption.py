@@ -81,7 +81,7 @@ def assert_interrupted(process: subprocess.Popen[str], folder: Path) -> None:
 @pytest.mark.parametrize(
     "module",
     [
-        "typer",
+        "click",
         "spoofspan.cli.eval",
         "numpy",
         "numpy._core",

@@ -91,6 +91,30 @@ def folder(demo, tmp_path_factory):
     write("none.uem", ["nobody 1 0.0 1.0"])
     write("all.uem", (f"{u} 1 0.0 {s}" for u, s in zip(names, seconds, strict=True)))
     (where / "one.wav").write_bytes(b"RIFF")
+    # the third list
+    durations = [f"{u} {s}" for u, s in zip(names, seconds, strict=True)]
+    write("comma.dur", (line.replace(".", ",") for line in durations))
+    write("csv.dur", (line.replace(" ", ",") for line in durations))
+    write("header.dur", ["utterance duration", *durations])
+    write("swapped.dur", (" ".join(line.split()[::-1]) for line in durations))
+    write("frames.dur", (f"{u} {s / 0.02:.0f}" for u, s in zip(names, seconds, strict=True)))
+    write("comma.rttm", (" ".join(f).replace(".", ",") for f in fields))
+    write("swapped.rttm", (" ".join([*f[:3], f[4], f[3], *f[5:]]) for f in fields))
+    write("words.rttm", (" ".join([*f[:7], {"bonafide": "REAL"}.get(f[7], "Fake"), *f[8:]]) for f in fields))
+    unit("quoted_20ms.score", '"{}"'.format)
+    write("one_20ms.score", (f"{u} {k + 1} {v!r} {-v!r}" for u, k, v in rows))
+    write("sign_20ms.score", (f"{u} {k} {50 + 50 * v:.1f}% {50 - 50 * v:.1f}%" for u, k, v in rows))
+    write("times.score", (f"{u} {0.02 * k:.2f} {v!r}" for u, k, v in rows))
+    write("wide.csv", (",".join([u, *map(repr, row)]) for u, row in frames.items()))
+    write("trailing_20ms.score", (f"{line}  " for line in lines))
+    write("aligned_20ms.score", (f"{u:30} {k:6d}   {v!r}   {-v!r}" for u, k, v in rows))
+    for name in ("ref.rttm", "unit0.02.score", "reco2dur"):
+        text = (where / name).read_text()
+        (where / f"windows_{name}").write_bytes(text.replace("\n", "\r\n").encode())
+        (where / f"mark_{name}").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    for name in ("a.score", "b.score"):
+        (where / "two" / name).parent.mkdir(exist_ok=True)
+        (where / "two" / name).write_bytes((where / "s.score").read_bytes())
     return where
 
 
@@ -279,10 +303,10 @@ SHELL = {
         GOOD,
     ),
     "9 a breakdown by attack": (
-        f"{GOOD} --by attack",
-        2,
-        ["--by attack: give --metadata", "without it there is --by kind"],
         f"{GOOD} --by kind",
+        2,
+        ["--by kind: give --metadata", "without it there is --by attack"],
+        f"{GOOD} --by attack",
     ),
     "20 a CSV file without a first line": (
         f"eval ref.rttm nameless.csv {D} --higher bonafide",
@@ -408,6 +432,148 @@ SHELL = {
         None,
     ),
 }
+PLAIN = f"eval ref.rttm three.score {D} --hop 0.02 --higher"
+# The third list: mistake -> command, exit code, parts of the whole message, its grade (0 to 3) before and after it was
+# mended, the command that follows the remedy. Grade 2 names the cause, 3 the right remedy too.
+THIRD = {
+    "durations with a decimal comma": (
+        "eval ref.rttm unit0.02.score --durations comma.dur",
+        3,
+        ["write a decimal point"],
+        (2, 3),
+        GOOD,
+    ),
+    "durations with commas between the columns": (
+        "eval ref.rttm unit0.02.score --durations csv.dur",
+        3,
+        ["write a space between the columns"],
+        (1, 3),
+        GOOD,
+    ),
+    "durations with a header": (
+        "eval ref.rttm unit0.02.score --durations header.dur",
+        3,
+        ["header.dur:1", "remove the header"],
+        (2, 3),
+        GOOD,
+    ),
+    "durations before the ids": (
+        "eval ref.rttm unit0.02.score --durations swapped.dur",
+        3,
+        ["the id comes first"],
+        (1, 3),
+        GOOD,
+    ),
+    "durations in frames": (
+        "eval ref.rttm unit0.02.score --durations frames.dur",
+        3,
+        ["look like frames of 20 ms", "seconds"],
+        (3, 3),
+        GOOD,
+    ),
+    "an RTTM with decimal commas": (f"eval comma.rttm unit0.02.score {D}", 3, ["use a decimal point"], (3, 3), GOOD),
+    "an RTTM whose start and duration are swapped": (
+        f"eval swapped.rttm unit0.02.score {D}",
+        3,
+        ["fifth starts; swap them: awk", "swapped.rttm >"],
+        (1, 3),
+        GOOD,
+    ),
+    "ids in quotes": (
+        f"eval ref.rttm quoted_20ms.score {D}",
+        3,
+        ["have quotes", "169 of 169 meet", "--bare-ids"],
+        (1, 3),
+        None,
+    ),
+    "frames from 1": (f"eval ref.rttm one_20ms.score {D}", 3, ["frames are counted from 0"], (2, 2), GOOD),
+    "scores in per cent with the sign": (f"eval ref.rttm sign_20ms.score {D}", 3, ["% sign: remove it"], (1, 3), GOOD),
+    "times in the place of frames": (
+        f"eval ref.rttm times.score {D} --higher bonafide",
+        3,
+        ["second column holds times", "time / hop"],
+        (1, 3),
+        GOOD,
+    ),
+    "a line for each utterance": (
+        f"eval ref.rttm wide.csv {D} --hop 0.02 --higher bonafide",
+        3,
+        ["numbers each", "a line for each frame, <utterance> <frame> <score>"],
+        (1, 3),
+        GOOD,
+    ),
+    "a hop with a decimal comma": (
+        f"eval ref.rttm three.score {D} --higher bonafide --hop 0,02",
+        2,
+        ["write 0.02"],
+        (2, 3),
+        f"{PLAIN} bonafide",
+    ),
+    "a hop with a unit": (
+        f"eval ref.rttm three.score {D} --higher bonafide --hop 0.02s",
+        2,
+        ["write 0.02"],
+        (2, 3),
+        f"{PLAIN} bonafide",
+    ),
+    "a hop in samples": (
+        f"eval ref.rttm three.score {D} --higher bonafide --hop 320",
+        2,
+        ["given in seconds"],
+        (2, 2),
+        f"{PLAIN} bonafide",
+    ),
+    "the polarity in other words": (f"{PLAIN} real", 2, ["did you mean bonafide?"], (2, 3), f"{PLAIN} bonafide"),
+    "the polarity with a hyphen": (f"{PLAIN} bona-fide", 2, ["did you mean bonafide?"], (2, 3), f"{PLAIN} bonafide"),
+    "the wrong polarity": (
+        f"{PLAIN} spoof",
+        0,
+        ["94.79 %", "often means the wrong polarity"],
+        (3, 3),
+        f"{PLAIN} bonafide",
+    ),
+    "durations as scores": (
+        "eval ref.rttm reco2dur",
+        2,
+        ["looks like durations, not scores; give it with --durations"],
+        (0, 3),
+        GOOD,
+    ),
+    "durations after the systems": (
+        "compare ref.rttm s.score unit0.02.score reco2dur --hop 0.02",
+        2,
+        ["give it with --durations"],
+        (1, 3),
+        None,
+    ),
+    "several systems as one": (
+        f"eval ref.rttm two/*.score {D} --hop 0.02",
+        3,
+        ["if these are several systems, use compare or table"],
+        (1, 3),
+        None,
+    ),
+    "shares in the place of per cent": (
+        "plan ref.rttm unit0.02.score --durations reco2dur --from 0.052 --to 0.055",
+        0,
+        ["are in per cent"],
+        (0, 2),
+        None,
+    ),
+    "score for eval": ("score ref.rttm unit0.02.score", 2, ["Did you mean 'eval'?"], (1, 3), GOOD),
+    "train for cm train": ("train --out x", 2, ["Did you mean 'cm train'?"], (1, 3), None),
+    "--metric": (f"{GOOD} --metric range-eer", 2, ["with -m, such as -m range-eer"], (1, 3), GOOD),
+    "--ci": (f"{GOOD} --ci", 2, ["no option --ci: give --confidence 0.95"], (1, 3), None),
+    "--bootstrap": (f"{GOOD} --bootstrap 1000", 2, ["--interval percentile --replicates 1000"], (1, 3), None),
+    "-o": (f"{GOOD} -o x.json", 2, ["no option -o: give --out FILE"], (1, 3), None),
+    "--output": (f"{GOOD} --output=x.json", 2, ["no option --output: give --out FILE"], (2, 3), None),
+    "--group-by": (f"{GOOD} --group-by attack", 2, ["give --by attack"], (1, 3), None),
+    "--resolution": (f"{GOOD} --resolution 20", 2, ["such as -m point-eer@20ms"], (1, 3), None),
+    "--scores": ("compare ref.rttm --scores unit0.02.score", 2, ["give SCORES after REFERENCES"], (1, 3), None),
+    "-m range_eer": (f"eval ref.rttm unit0.02.score -m range_eer {D}", 2, ["did you mean 'range-eer'"], (3, 3), GOOD),
+    "a threshold in per cent": (f"{GOOD} --threshold 50%", 2, ["50 % is 0.5"], (3, 3), None),
+    "a confidence of 95": (f"{GOOD} --confidence 95", 2, ["between 0 and 1, as 0.95"], (3, 3), None),
+}
 # what was silent, or read though nothing was wrong
 FINE = {
     "21 a JSON object of lists": f"eval ref.rttm s.json {D} --hop 0.02 --higher bonafide",
@@ -415,6 +581,11 @@ FINE = {
     "13 no durations": "eval ref.rttm unit0.02.score -m range-eer",
     "17 the name tells the hop": f"eval ref.rttm x/unit0.02.score {D} --higher bonafide",
     "19 regions of everybody": f"{GOOD} --regions all.uem",
+    "Windows line ends": "eval windows_ref.rttm windows_unit0.02.score --durations windows_reco2dur -m range-eer",
+    "byte order marks": "eval mark_ref.rttm mark_unit0.02.score --durations mark_reco2dur -m range-eer",
+    "labels called real and fake": f"eval words.rttm unit0.02.score {D}",
+    "spaces at the ends of lines": f"eval ref.rttm trailing_20ms.score {D}",
+    "columns aligned by spaces": f"eval ref.rttm aligned_20ms.score {D}",
 }
 
 
@@ -430,13 +601,47 @@ def test_the_message_names_the_cause_and_a_remedy_that_leads_to_the_right_number
         assert_right(folder, remedied)
 
 
+@pytest.mark.parametrize("mistake", THIRD)
+def test_mistakes_of_the_third_list_are_named(mistake, folder):
+    typed, code, parts, (_, grade), remedied = THIRD[mistake]
+    exit_code, _, err = shell(folder, typed)
+    assert exit_code == code, err
+    assert all(part in err for part in parts), err
+    assert "Traceback" not in err
+    assert grade >= 2
+    if remedied is not None:
+        assert_right(folder, remedied)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("ss.range_eer(references, scores, alpha=0.05)", "no argument 'alpha' here; use confidence=0.95"),
+        ("ss.range_eer(references, scores, n_bootstrap=100)", "use resampling=ss.Resampling"),
+        ("ss.evaluate(references, scores, metrics=['range-eer'])", "use measures="),
+        ("ss.range_eer(references, scores, threshold=0.5)", "use threshold= of evaluate"),
+        ("ss.range_eer(references, scores, pos_label=1)", "use spoof_label="),
+        ("ss.plot.det(references, scores, title='dev')", "ax.set_title"),
+        ("ss.plot.det(references, scores, figsize=(4, 3))", "plt.subplots"),
+        ("ss.evaluate(references, {'ours': scores})", "give systems['ours'], or compare(references, systems)"),
+        ("ss.compare(references, {'a': scores, 'b': scores})['a']", ".intervals['a']"),
+        ("ss.compare(references, {'a': scores, 'b': scores})['b', 'a']", "the pairs are ('a', 'b')"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
+def test_arguments_of_other_libraries_lead_to_ours(typed, said, demo):
+    references, scores = demo[0][::4], demo[1][::4]
+    with pytest.raises(ss.UsageError, match=re.escape(said)):
+        eval(typed, {"ss": ss, "references": references, "scores": scores})
+
+
 @pytest.mark.parametrize("case", FINE)
 def test_what_is_no_mistake_gives_the_right_number(case, folder):
     assert_right(folder, FINE[case])
 
 
 def test_what_is_assumed_without_durations_is_said(folder):  # 13
-    assert "note: without --durations an utterance ends" in shell(folder, FINE["13 no durations"])[2]
+    assert "note: no --durations: each utterance is assumed to end" in shell(folder, FINE["13 no durations"])[2]
     assert "note" not in shell(folder, GOOD)[2]
 
 
@@ -580,7 +785,7 @@ def test_an_experiment_without_its_data_leaves_no_folder_that_refuses_the_next_t
 def test_a_system_has_the_same_name_in_every_command(folder):
     (folder / "same.rttm").write_text((folder / "ref.rttm").read_text())
     typed = "domains {set}.rttm unit0.02.score --set ref --set same --durations reco2dur"
-    assert shell(folder, typed)[1].startswith("unit0.02 ")
+    assert "\nunit0.02 " in shell(folder, typed)[1]
 
 
 @pytest.fixture(scope="module")
@@ -619,18 +824,19 @@ def test_what_is_given_to_python_is_named(small, tmp_path):  # 24, 25, 29
     references, frames = small
     scores = ss.Scores.from_frames(frames, hop=0.02, higher="bonafide")
     assert ss.evaluate(references, scores, "range-eer")["range-eer"].value == 0
-    with pytest.raises(ss.UsageError, match=r"not a dict: Scores.from_frames\(scores, hop=0.02, higher='bonafide'\)"):
+    assert ss.evaluate(references, frames, "range-eer", hop=0.02, higher="bonafide")["range-eer"].value == 0
+    with pytest.raises(ss.UsageError, match=r"how long a frame is \(hop=.*, nor what high scores mean .*; add both"):
         ss.evaluate(references, frames)
     with pytest.raises(ss.UsageError, match="references come first, then scores; these are swapped"):
         ss.evaluate(scores, references)
     for measured in (ss.range_eer, ss.utterance_eer, ss.bisection_eer, ss.overlay, ss.error_curve):
-        with pytest.raises(ss.UsageError, match=r"not a dict: Scores\.from_frames"):
+        with pytest.raises(ss.UsageError, match="scores of frames do not say how long a frame is"):
             measured(references, frames)
         with pytest.raises(ss.UsageError, match="these are swapped"):
             measured(scores, references)
-        with pytest.raises(ss.UsageError, match=r"not a dict: References\.from_ranges"):
+        with pytest.raises(ss.UsageError, match="labels of frames do not say how long a frame is"):
             measured(frames, scores)
-    with pytest.raises(ss.UsageError, match="not a dict; references_from and scores_from"):
+    with pytest.raises(ss.UsageError, match=r"not a dict; References\.from_table and Scores"):
         ss.read_references({"utterance": ["u1"]})
 
 

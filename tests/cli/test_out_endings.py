@@ -90,7 +90,7 @@ def test_every_command_that_prints_a_result_writes_it_by_the_same_option():
     apart = set()
     for command in EVERY:
         found = getattr(import_module(f"spoofspan.cli.{command.module}"), command.attribute)
-        for one in [each.callback for each in getattr(found, "registered_commands", ())] or [found]:
+        for one in [each.callback for each in getattr(found, "commands", {}).values()] or [found]:
             parameters = signature(one).parameters
             if {"out", "output"} <= set(parameters) and parameters["out"].annotation not in (options.Out, "o.Out"):
                 apart.add(one.__name__)

@@ -115,7 +115,7 @@ def test_domains_and_one_system_show_seeds_as_systems(folder, written, capsys):
 
 @pytest.mark.parametrize("written", SEPARATE)
 def test_report_and_plot_show_seeds_as_systems(folder, written, tmp_path, capsys, monkeypatch):
-    from spoofspan.report import figures
+    from spoofspan.report.figures import system_figures
 
     scores, names = SEPARATE[written]
     page = tmp_path / "page.html"
@@ -123,8 +123,8 @@ def test_report_and_plot_show_seeds_as_systems(folder, written, tmp_path, capsys
     assert code == 0, said
     assert all(f'"name":"{name}"' in page.read_text("utf-8").replace('": "', '":"') for name in names)
     drawn = []
-    draw = figures.draw_det
-    monkeypatch.setattr(figures, "draw_det", lambda data, **size: drawn.extend(data) or draw(data, **size))
+    draw = system_figures.draw_det
+    monkeypatch.setattr(system_figures, "draw_det", lambda data, canvas: drawn.extend(data) or draw(data, canvas))
     code, _, said = run([*words(folder, ["plot", "det", "--out", str(tmp_path / "det.svg")], scores)], capsys)
     assert code == 0, said
     assert [one.name for one in drawn] == names

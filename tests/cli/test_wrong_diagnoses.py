@@ -53,6 +53,45 @@ def test_empty_arrays_of_scores_are_called_empty(references, tmp_path, capsys):
         assert "milliseconds" not in printed.err
 
 
+def test_one_empty_array_is_called_empty(references):
+    frames = {utt: scored(length) if utt != "u4" else np.zeros(0) for utt, length in LENGTHS.items()}
+    with pytest.raises(ss.DataError, match="utterance 'u4' has no scores at all") as caught:
+        ss.range_eer(references, ss.Scores.from_frames(frames, hop=0.02, higher="bonafide"))
+    assert "check hop" not in str(caught.value)
+
+
+@pytest.mark.parametrize("place", ["references", "scores"])
+def test_a_result_is_not_taken_for_labels_or_scores(references, scores, tmp_path, capsys, place):
+    paths = {"references": tmp_path / "ref.parquet", "scores": tmp_path / "scores.parquet"}
+    ss.write_references(references, paths["references"])
+    ss.write_scores(scores, paths["scores"])
+    result = tmp_path / "result.json"
+    code, printed = run(["eval", *paths.values(), "--out", result], capsys)
+    assert code == 0
+    paths[place] = result
+    code, printed = run(["eval", *paths.values()], capsys)
+    assert code == 2
+    assert f"looks like results of spoofspan (spoofspan eval --format json), not {place}" in printed.err
+    assert f"spoofspan verify {result} REFERENCES SCORES" in printed.err
+
+
+def test_metadata_of_other_utterances_are_named(references, scores):
+    with pytest.raises(ss.DataError, match="name none of the utterances: they have 'nobody', the references 'u1'"):
+        ss.evaluate(references, scores, "range-eer", by={"speaker": {"nobody": "s"}, "codec": {"nobody": "c"}})
+
+
+def test_a_wrong_name_of_the_package_names_the_right_one():
+    for wrong, right in (
+        ("range_err", "range_eer"),
+        ("RangeEER", "range_eer"),
+        ("compute_eer", "eer"),
+        ("bootstrap", None),
+    ):
+        with pytest.raises(AttributeError) as caught:
+            getattr(ss, wrong)
+        assert right is None or f"did you mean {right!r}?" in str(caught.value)
+
+
 def test_a_few_empty_utterances_do_not_hide_a_wrong_hop(references):
     frames = {utt: scored(length) if utt != "u4" else np.zeros(0) for utt, length in LENGTHS.items()}
     with pytest.raises(ss.DataError, match=r"20 ms would fit 3 of 3 utterances; give hop=0\.02"):

@@ -8,7 +8,7 @@ pytestmark = pytest.mark.slow
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'spoofspan[cm]'")
 
 from spoofspan.cm import augmentation  # noqa: E402
-from spoofspan.cm.features import COUNT, GROUPS, FrameFeatures, bands_of  # noqa: E402
+from spoofspan.cm.features import COUNT, GROUPS, FrameFeatures, bands_of, remembered_features  # noqa: E402
 
 torch.set_num_threads(1)
 RATE = 16_000
@@ -90,3 +90,19 @@ def test_channels_change_the_sound_and_keep_it_finite():
     some = augmentation.through_channels(waves, samples, 1.0, share=0.5)
     untouched = (some == waves).all(1)
     assert 0 < int(untouched.sum()) < len(waves)
+
+
+def test_remembered_features_are_those_that_are_computed_again():
+    front_end = FrameFeatures()
+    waves, samples = torch.randn(3, 9_000), torch.tensor([9_000, 5_000, 300])
+    plain, counts = front_end(waves, samples)
+    with remembered_features():
+        first = front_end(waves, samples)[0]
+        with remembered_features():  # of the same memory
+            again = front_end(waves[[1, 0]], samples[[1, 0]])[0]
+        waves[0, 0] += 1.0
+        other = front_end(waves, samples)[0]
+    assert torch.equal(first, plain)
+    assert torch.equal(again[1], plain[0])
+    assert torch.equal(again[0, : counts[1]], plain[1, : counts[1]])
+    assert not torch.equal(other[0], plain[0])

@@ -1,5 +1,6 @@
 """Locating: ranges are those of scores and a threshold, to the bit; every kind of bad sound gets a sentence."""
 
+import csv
 import io
 import json
 import math
@@ -296,7 +297,7 @@ def test_sound_of_another_kind_is_warned_of_before_the_verdict(model, trained, t
 def test_results_are_text_json_and_html(model, sounds):
     found = locate(sounds, model)
     text = str(found)
-    assert "spoof iff log-likelihood ratio < 0; probabilities for a prior of 0.5" in text
+    assert "suspected if the strength is over 0; probabilities for a prior of 0.5" in text
     assert "short: " in text
     plain = json.loads(json.dumps(found.to_dict()))
     assert [one["recording"] for one in plain["recordings"]] == ["clean", "long", "short"]
@@ -319,7 +320,7 @@ def test_what_files_hold_is_read_back(model, sounds, tmp_path, capsys):
     track = ss.read_references(tmp_path / "short.txt", durations={"short": 3.0})
     assert track.starts.size == len(found["short"].ranges)
     assert json.loads((tmp_path / "found.json").read_text()) == json.loads(json.dumps(found.to_dict()))
-    assert (tmp_path / "found.csv").read_text().splitlines()[0].startswith("recording,start s,end s")
+    assert (tmp_path / "found.csv").read_text().splitlines()[0].startswith("recording,verdict,start s,end s")
     for name, words in (("one.TextGrid", "one each with"), ("found.docx", "its ending says"), ("found.rttm", "exists")):
         code, said = run(["locate", sounds, "--model", model, "-q", "--out", tmp_path / name], capsys)
         assert code == 2
@@ -359,8 +360,67 @@ def test_ids_cannot_leave_the_folder_or_act_on_the_terminal(model, sounds, tmp_p
     assert not [*tmp_path.rglob("*vil*"), *tmp_path.parent.glob("*vil*")]
 
 
-def test_without_a_model_the_shell_says_what_a_model_is(sounds, capsys):
-    code, said = run(["locate", sounds / "short.wav"], capsys)
+def test_a_word_that_is_no_model_is_answered_with_what_a_model_is(sounds, capsys):
+    code, said = run(["locate", sounds / "short.wav", "--model", "nothing"], capsys)
     assert code == 2
-    for words in ("--model", "cm train", "cm convert", "OWNER/NAME@COMMIT"):
+    for words in ("cm train", "cm convert", "OWNER/NAME@COMMIT", "builtin:telephone"):
         assert words in said.err
+
+
+# ---------------------------------------------------------------- chance, channels, cautions
+
+
+def test_a_range_with_less_spoof_than_the_prior_says_is_not_suspected(model, sounds):
+    given = locate(sounds / "long.wav", model, threshold=0.0, merge_gap=6)["long"]
+    (bridged,) = given.ranges  # two spoofs, and more between them than in them
+    assert bridged.probability < 0.5
+    assert locate(sounds / "long.wav", model, merge_gap=6)["long"].ranges == ()
+
+
+def test_a_recording_has_an_answer_and_a_second_opinion(model, sounds):
+    found = locate(sounds / "short.wav", model)
+    one = found["short"]
+    assert found.chance is not None
+    assert one.answer == found.chance.answer(len(one.ranges), 3.0, found.threshold)
+    assert one.check.channel == "200 to 6,400 Hz, noise of -65 dBov"
+    assert 0 <= one.check.same <= 1
+    assert all(text in str(found) for text in (str(one.answer), str(one.check), "false ranges a minute are expected"))
+    assert locate(sounds / "short.wav", model, merge_gap=0.3)["short"].answer is None  # not what was counted
+
+
+def test_a_model_of_a_channel_hears_recordings_through_it(model, sounds, tmp_path):
+    folder = tmp_path / "channel"
+    shutil.copytree(model, folder)
+    card = json.loads((folder / "card.json").read_text())
+    card["about"]["data"]["training"]["channel"] = "150 to 6,850 Hz, noise of -90 dBov"
+    (folder / "card.json").write_text(json.dumps(card))
+    rumbling = soundfile.read(sounds / "short.wav")[0] * 0.5 + 0.3 * np.sin(np.arange(3 * RATE) * 0.01)
+    write_wav(tmp_path / "rumble.wav", rumbling)
+    shutil.copy(sounds / "short.wav", tmp_path / "plain.wav")
+    found = locate([tmp_path / "rumble.wav", tmp_path / "plain.wav"], folder)
+    assert found["rumble"].values == pytest.approx(found["plain"].values, abs=0.5)
+    assert found["rumble"].domain.distance == pytest.approx(found["plain"].domain.distance, rel=0.1)
+    assert "through the channel of its training before scoring: 150 to 6,850 Hz" in str(found)
+
+
+def test_files_of_labels_carry_the_caution_and_tables_are_numbers(model, sounds, tmp_path):
+    found = locate(sounds, model)
+    found.write(tmp_path / "a.rttm")
+    found.write(tmp_path / "{}.TextGrid")
+    found.write(tmp_path / "a.csv")
+    comments = [line for line in (tmp_path / "a.rttm").read_text().splitlines() if line.startswith(";;")]
+    assert "not proven" in comments[0]
+    assert any(str(found["short"].check) in line for line in comments)
+    assert '"caution"' in (tmp_path / "short.TextGrid").read_text()
+    assert "not proven" in (tmp_path / "short.TextGrid").read_text()
+    head, *rows = csv.reader((tmp_path / "a.csv").read_text().splitlines())
+    assert {row[1] for row in rows} <= {"suspected", "nothing", "no verdict"}
+    numbers = [row[head.index("start s") : head.index("warning")] for row in rows]
+    assert all(cell == "" or math.isfinite(float(cell)) for row in numbers for cell in row)
+
+
+def test_arguments_are_checked_before_anything_is_scored(model, sounds, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("spoofspan.cm.locate.load_model", lambda *_: pytest.fail("the model is not needed to refuse"))
+    for words in (("--out", tmp_path / "a.TextGrid"), ("--threshold", "nan"), ("--prior", "2"), ("--smoothing", "2")):
+        code, _ = run(["locate", sounds, "--model", model, *words], capsys)
+        assert code == 2

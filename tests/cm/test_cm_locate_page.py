@@ -17,6 +17,7 @@ from cm_corpora import recording, write_wav  # noqa: E402
 
 from spoofspan.cm import location_page  # noqa: E402
 from spoofspan.cm.locate import PAGE, locate  # noqa: E402
+from spoofspan.report.page.packing import unpacked  # noqa: E402
 
 RATE = 16_000
 
@@ -75,6 +76,17 @@ def test_sound_in_the_page_is_what_was_heard(page, sounds, tmp_path):
         played, rate = soundfile.read(tmp_path / "out.flac", dtype="int16")
         assert rate == RATE
         assert (played == soundfile.read(sounds / f"{one['id']}.wav", dtype="int16")[0]).all()
+
+
+def test_the_page_draws_strength_as_the_tables_state_it(page, trained, sounds):
+    location = locate(sounds / "one.wav", trained[0])
+    (drawn,) = [one for one in data_of(page)["recordings"] if one["id"] == "one"]
+    strengths = unpacked(drawn["values"])
+    assert data_of(page)["threshold"] == -location.threshold == 0
+    for found in location["one"].ranges:
+        inside = strengths[round(found.start / drawn["hop"]) : round(found.end / drawn["hop"])]
+        assert inside.mean() == pytest.approx(found.strength, abs=0.15)
+    assert "suspected if the strength is over 0" in page.read_text(encoding="utf-8")
 
 
 def test_long_sound_is_linked_and_the_page_stays_small(trained, sounds, tmp_path, monkeypatch):
@@ -143,6 +155,11 @@ def test_a_range_is_shown_and_played(browser, page):
         stopped = audio.evaluate("one => one.currentTime")
         assert end <= stopped < end + 0.5
         assert canvas.evaluate(CURSOR) == pytest.approx(stopped, abs=0.05)
+        beside = recording.get_by_label("not suspected, to compare").first
+        beside.click()
+        begins = float(beside.inner_text())
+        assert begins <= audio.evaluate("one => one.currentTime") <= begins + 1
+        assert not start <= begins < end
         assert found.said == []
 
 

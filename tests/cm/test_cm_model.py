@@ -14,8 +14,19 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 import spoofspan as ss  # noqa: E402
 from spoofspan.cm import frame_times as timing  # noqa: E402
 from spoofspan.cm import labels, loss  # noqa: E402
-from spoofspan.cm.config import BASELINE, PAPER, PRESETS, SMALL, SMALL_2025, Config, FrontEnd, Network, preset  # noqa: E402
-from spoofspan.cm.model import Countermeasure, PoolingLayer, PostNet, build, count_parameters  # noqa: E402
+from spoofspan.cm.config import (  # noqa: E402
+    BASELINE,
+    PAPER,
+    PRESETS,
+    SMALL,
+    SMALL_2025,
+    SMALL_MULTI,
+    Config,
+    FrontEnd,
+    Network,
+    preset,
+)
+from spoofspan.cm.model import Countermeasure, PoolingLayer, PostNet, build, count_parameters, members_of  # noqa: E402
 from spoofspan.cm.padding import normalised  # noqa: E402
 
 torch.set_num_threads(1)
@@ -34,7 +45,7 @@ def test_the_presets_have_the_sizes_of_the_paper():
     assert count_parameters(SMALL).total < 0.2e6
     # 201 weights and an intercept for each of seven branches
     assert count_parameters(BASELINE).total == 7 * 202
-    assert len(PRESETS) == 11
+    assert len(PRESETS) == 12
 
 
 @pytest.mark.parametrize("legacy", [False, True])
@@ -58,7 +69,7 @@ def test_every_branch_has_the_windows_that_timing_counts(legacy):
 
 
 @pytest.mark.parametrize("samples", [1, 399, 400, 719, 720, 5120, 5199, 5200, 16_000, 48_001])
-@pytest.mark.parametrize("config", [SMALL, SMALL_2025, BASELINE], ids=lambda one: one.name)
+@pytest.mark.parametrize("config", [SMALL_MULTI, SMALL_2025, BASELINE], ids=lambda one: one.name)
 def test_a_recording_of_any_length_has_scores(config, samples):
     with torch.inference_mode():
         outputs = build(config).eval()(torch.randn(1, samples), torch.tensor([samples]))
@@ -68,7 +79,9 @@ def test_a_recording_of_any_length_has_scores(config, samples):
 
 
 @pytest.mark.parametrize(
-    "config", [SMALL, small(), small(legacy_pool_padding=True), BASELINE], ids=["features", "gmlp", "legacy", "line"]
+    "config",
+    [SMALL_MULTI.changed({"network": {"head": "cosine"}}), small(), small(legacy_pool_padding=True), BASELINE],
+    ids=["features", "gmlp", "legacy", "line"],
 )
 def test_a_batch_is_its_utterances_one_by_one(config):
     torch.manual_seed(3)
@@ -177,6 +190,19 @@ def test_a_head_gives_the_cosines():
             assert float(found[row, column]) == pytest.approx(float(a @ b / (a.norm() * b.norm())), abs=1e-6)
 
 
+def test_a_logistic_head_gives_the_log_odds_of_a_line():
+    torch.manual_seed(1)
+    model = build(small(head="logistic"))
+    x = torch.randn(2, 3, 64)
+    line = model.heads.of["20ms"]
+    width = line.weight.shape[1]
+    found = model.outputs("20ms", x[..., :width]).detach().numpy()
+    weight, intercept = line.weight.detach().double().numpy()[0], float(line.bias.detach())
+    wanted = (x[..., :width].double().numpy() * weight).sum(-1) + intercept
+    np.testing.assert_allclose(found[..., 0], wanted, atol=1e-5)
+    assert found.shape == (2, 3, 1)
+
+
 def test_the_utterance_branch_may_share_the_head_of_640ms():
     shared = build(small(share_utterance_head=True))
     assert "utterance" not in shared.heads.of
@@ -282,6 +308,7 @@ def test_a_configuration_survives_toml(name):
         "[network]\nbranches = ['30ms']",
         "[network]\nbranches = ['20ms', '20ms']",
         "[network]\nframes = 31",
+        "[network]\nhead = 'linear'",
         "[network]\nutterance_dropout = 1.0",
         "[labels]\ngaps = 'bona fide'",
         "training = 3",
@@ -305,3 +332,18 @@ def test_single_resolution_models_have_no_more_than_they_need():
     assert json.dumps(sorted(model.heads.of)) == '["160ms"]'
     assert Network().branches == timing.BRANCHES
     assert FrontEnd().kind == "spectral"
+
+
+def test_a_committee_has_the_mean_of_its_members():
+    torch.manual_seed(1)
+    config = SMALL.changed({"network": {"members": 3}})
+    model = build(config).eval()
+    waves, samples = torch.randn(2, 16_000), torch.tensor([16_000, 9_000])
+    with torch.inference_mode():
+        alone = torch.stack([member(waves, samples)["20ms"] for member in model.members])
+        assert not torch.equal(alone[0], alone[1])
+        torch.testing.assert_close(model(waves, samples)["20ms"], alone.mean(0))
+    assert count_parameters(config).total == 3 * count_parameters(SMALL).total
+    assert [one.training.seed for one in members_of(config)] == [1, 2, 3]
+    with pytest.raises(ss.UsageError, match="whose features they share"):
+        SMALL_2025.changed({"network": {"members": 2}})

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'spoofspan[cm]'")
 pytest.importorskip("transformers", reason="transformers is not installed: pip install 'spoofspan[cm]'")
 
-from typer.testing import CliRunner  # noqa: E402
+from click.testing import CliRunner  # noqa: E402
 
 import spoofspan as ss  # noqa: E402
 from spoofspan.cli import app  # noqa: E402

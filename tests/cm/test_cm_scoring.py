@@ -17,13 +17,13 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 soundfile = pytest.importorskip("soundfile", reason="soundfile is not installed: pip install 'spoofspan[cm]'")
 soxr = pytest.importorskip("soxr", reason="soxr is not installed: pip install 'spoofspan[cm]'")
 
+from click.testing import CliRunner  # noqa: E402
 from cm_corpora import make_data, recording, write_wav  # noqa: E402
-from typer.testing import CliRunner  # noqa: E402
 
 import spoofspan as ss  # noqa: E402
 from spoofspan.cli import app  # noqa: E402
 from spoofspan.cm import checkpoints, scorers  # noqa: E402
-from spoofspan.cm.config import BASELINE, SMALL  # noqa: E402
+from spoofspan.cm.config import BASELINE, SMALL_MULTI  # noqa: E402
 from spoofspan.cm.frame_times import SEGMENT_BRANCHES, frame_count, resolution, samples_of  # noqa: E402
 from spoofspan.cm.model import build  # noqa: E402
 from spoofspan.cm.scorers import load_scorer  # noqa: E402
@@ -40,7 +40,7 @@ def checkpoint(tmp_path_factory):
     """A network that has learned nothing: scores differ, which is all that is needed."""
     torch.manual_seed(5)
     folder = tmp_path_factory.mktemp("checkpoint")
-    checkpoints.save(folder, build(SMALL), SMALL, {"epoch": 0})
+    checkpoints.save(folder, build(SMALL_MULTI), SMALL_MULTI, {"epoch": 0})
     return folder
 
 
@@ -298,15 +298,15 @@ def test_what_is_no_checkpoint_is_refused(checkpoint, tmp_path):
     with pytest.raises(ss.UsageError, match="is no model"):
         load_model(tmp_path)
     broken = tmp_path / "broken"
-    checkpoints.save(broken, build(SMALL), SMALL, {})
+    checkpoints.save(broken, build(SMALL_MULTI), SMALL_MULTI, {})
     (broken / "model.safetensors").write_bytes((broken / "model.safetensors").read_bytes()[:5000])
     with pytest.raises(ss.DataError, match="cannot be read"):
         load_scorer(broken)
     checkpoints.save(broken, build(BASELINE), BASELINE, {})
-    (broken / "config.toml").write_text(SMALL.to_toml())
+    (broken / "config.toml").write_text(SMALL_MULTI.to_toml())
     with pytest.raises(ss.DataError, match="do not fit"):
         load_scorer(broken)
-    checkpoints.save(broken, build(SMALL), SMALL, {})
+    checkpoints.save(broken, build(SMALL_MULTI), SMALL_MULTI, {})
     tensors, about = checkpoints.read_tensors(broken / "model.safetensors")
     name, tensor = next((name, one) for name, one in tensors.items() if one.ndim == 2)
     checkpoints.write_tensors(broken / "model.safetensors", tensors | {name: tensor[:-1]}, about)

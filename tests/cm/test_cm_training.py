@@ -28,7 +28,7 @@ from spoofspan.base.locks import own_folder  # noqa: E402
 from spoofspan.cm import checkpoints, training  # noqa: E402
 from spoofspan.cm.batches import Corpus, Pieces, TrainingData, bucketed_batches, pieces_of  # noqa: E402
 from spoofspan.cm.card import read_card  # noqa: E402
-from spoofspan.cm.config import BASELINE, SMALL  # noqa: E402
+from spoofspan.cm.config import BASELINE, SMALL, SMALL_MULTI  # noqa: E402
 from spoofspan.cm.distributed import Team  # noqa: E402
 from spoofspan.cm.frame_times import BRANCHES, samples_of  # noqa: E402
 from spoofspan.cm.loss import whole_loss, window_errors  # noqa: E402
@@ -39,11 +39,19 @@ from spoofspan.cm.validation import validate  # noqa: E402
 torch.set_num_threads(1)
 HERE = Path(__file__).parents[1]
 # a small network that learns in seconds; with dropout, so that every random draw must be the same after a kill
-TINY = replace(SMALL, name="tiny").changed(
+TINY = replace(SMALL_MULTI, name="tiny").changed(
     {
         "front_end": {"width": 16, "layers": 2, "maps": 2},
-        "network": {"blocks": 1, "frames": 128, "branches": ["20ms", "160ms", "utterance"]},
-        "training": {"epochs": 2, "batch_size": 3, "halve_every": 1, "patience": 3},
+        "network": {"blocks": 1, "frames": 128, "branches": ["20ms", "160ms", "utterance"], "head": "cosine"},
+        "training": {
+            "epochs": 2,
+            "batch_size": 3,
+            "halve_every": 1,
+            "patience": 3,
+            "channels": 1.0,
+            "channel_share": 0.5,
+            "keep": "best",
+        },
     }
 )
 
@@ -456,3 +464,29 @@ def test_sound_that_does_not_fit_the_references_is_refused(tmp_path):
     write_wav(tmp_path / "v.wav", recording(np.random.default_rng(0), 1.0))
     with pytest.raises(ss.DataError, match=r"lasts 1\.000 s"):
         Corpus.of(references, sounds_in(tmp_path))
+
+
+def test_the_last_epoch_is_kept_where_that_is_asked_for(data, tmp_path):
+    config = SMALL.changed(
+        {"front_end": {"width": 16, "layers": 1}, "training": {"epochs": 3, "batch_size": 4, "patience": 1}}
+    )
+    folder = tmp_path / "out"
+    trained = train(config, data, folder)
+    assert (trained.epochs, trained.best_epoch) == (3, 2)
+    last = {name.removeprefix("model/"): one for name, one in weights(folder).items() if name.startswith("model/")}
+    assert same(last, weights(folder, checkpoints.MODEL))
+
+
+def test_members_are_trainings_of_their_own(data, tmp_path):
+    """Each is, to the bit, what a training with its seed alone gives; the card is of their mean."""
+    alone = SMALL.changed({"front_end": {"width": 16, "layers": 1}, "training": {"epochs": 1, "batch_size": 4}})
+    both = alone.changed({"network": {"members": 2}})
+    train(both, data, tmp_path / "both")
+    train(alone.changed({"training": {"seed": 2}}), data, tmp_path / "second")
+    joined = weights(tmp_path / "both", checkpoints.MODEL)
+    second = {name.removeprefix("members.1."): one for name, one in joined.items() if name.startswith("members.1.")}
+    assert same(second, weights(tmp_path / "second", checkpoints.MODEL))
+    assert read_card(tmp_path / "both").locating == "20ms"
+    before = (tmp_path / "both" / checkpoints.MODEL).read_bytes()
+    train(both, data, tmp_path / "both", resume=True)
+    assert (tmp_path / "both" / checkpoints.MODEL).read_bytes() == before

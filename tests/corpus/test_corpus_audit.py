@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import spoofspan as ss
 from spoofspan.cli import app
@@ -16,9 +16,9 @@ from spoofspan.corpus.audit.logistic import Logistic, deal_folds, unseen_scores
 from spoofspan.corpus.audit.material import Run, Utterance, material_of
 from spoofspan.corpus.audit.statistics import TICK, measure
 from spoofspan.corpus.building import build
-from spoofspan.corpus.channel import Channel
 from spoofspan.corpus.settings import Settings
 from spoofspan.formats.sound import RATE, wav_bytes
+from spoofspan.formats.sound_channel import Channel
 from spoofspan.uncertainty import interval
 
 pytestmark = pytest.mark.slow
@@ -173,9 +173,9 @@ def shuffled(utterances, seed):
 
 @pytest.mark.slow
 def test_at_most_one_in_twenty_corpora_with_shuffled_labels_raises_an_alarm(quiet):
-    """In 60 corpora, more than 6 alarms have a chance under 4 % if one in twenty is true."""
+    """In 40 corpora, more than 4 alarms have a chance under 5 % if one in twenty is true."""
     utterances, measured = quiet
-    assert sum(not audit_measured(shuffled(utterances, seed), measured).passed for seed in range(60)) <= 6
+    assert sum(not audit_measured(shuffled(utterances, seed), measured).passed for seed in range(40)) <= 4
 
 
 def test_shuffled_labels_raise_no_alarm_where_true_ones_did():

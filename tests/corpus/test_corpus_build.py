@@ -15,13 +15,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import spoofspan as ss
 from spoofspan.cli import app
 from spoofspan.corpus import building
 from spoofspan.corpus.building import build
-from spoofspan.corpus.channel import OPEN
 from spoofspan.corpus.checking import check_corpus
 from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.layout import RESOLUTIONS, SetFiles, read_provenance
@@ -29,6 +28,7 @@ from spoofspan.corpus.provenance import Joint, LabelledRange, Origin, Provenance
 from spoofspan.corpus.settings import SETS, Settings
 from spoofspan.corpus.survey import active_level
 from spoofspan.formats.sound import FULL_SCALE, read_sound, wav_bytes
+from spoofspan.formats.sound_channel import OPEN
 
 SETTINGS = Settings(
     utterances={"train": 8, "dev": 4, "eval": 10},
@@ -114,7 +114,7 @@ def test_the_dataset_reader_gives_labels_kinds_speakers_and_durations(corpus):
         assert len(dataset.references) == SETTINGS.utterances[subset]
         assert dataset.references.names_both_classes
         attacks = {one for one in dataset.by_utterance("attack").values() if one is not None}
-        assert attacks == set(dataset.references.kind_names)
+        assert attacks == set(dataset.references.attack_names)
         assert dataset.files["labels"].name == "rttm_attacks"
 
 

@@ -5,13 +5,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import spoofspan as ss
 from spoofspan.cli import app
 from spoofspan.corpus.building import build
 from spoofspan.corpus.builtin import Sentence
-from spoofspan.corpus.channel import OPEN, Channel
 from spoofspan.corpus.checking import check_corpus
 from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.layout import SetFiles, read_provenance
@@ -20,6 +19,7 @@ from spoofspan.corpus.source_folder import Recording, attack_ids
 from spoofspan.corpus.splice_plan import make_plan
 from spoofspan.corpus.survey import Surveyed
 from spoofspan.formats.sound import read_sound, wav_bytes
+from spoofspan.formats.sound_channel import OPEN, Channel
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import spoofspan as ss
 from spoofspan.data.rules import Rules
-from spoofspan.mass.label_rules import label_references
+from spoofspan.mass.labelling import label_references
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")  # few scores have wide gaps
 MS = 10**6

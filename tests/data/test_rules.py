@@ -8,7 +8,7 @@ from typing import get_type_hints
 import pytest
 
 import spoofspan as ss
-from spoofspan.data.rules import RULES, RuleArguments
+from spoofspan.data.rules import RULES, RuleArguments, Touched
 
 PAGE = (Path(__file__).parents[2] / "docs" / "rules.md").read_text(encoding="utf-8")
 
@@ -36,3 +36,14 @@ def test_a_default_comes_first_among_the_values_and_is_one(rule):
     assert rule.help.endswith(".")
     assert rule.explanation
     assert f"\n{rule.name} : " in ss.Rules.__doc__
+
+
+def test_what_a_rule_decided_is_a_sentence():
+    source = "".join(path.read_text(encoding="utf-8") for path in Path(ss.__file__).parent.rglob("*.py"))
+    noted = set(re.findall(r'(?:note_touched\(touched, |Touched\()"(\w+)", ', source)) | {"collar", "regions"}
+    values = {rule: RULES[rule].values or ("0ns",) for rule in noted if rule != "partial"}
+    assert {"gaps", "slack", "uncovered", "partial"} <= noted
+    for rule, value in [(rule, value) for rule, valid in values.items() for value in valid]:
+        assert re.match(r"0\.500 s \w.* \(rule: \w+\)$", str(Touched(rule, value, 500_000_000, 2)))
+    assert str(Touched("gaps", "ignore", 10**9, 1)) == "1.000 s without a label in 1 utterance ignored (rule: gaps)"
+    assert str(Touched("partial", "True", 0, 3)).startswith("3 utterances left out: only the references")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from golden_cases import FOLDER, load
-from typer.testing import CliRunner
 
 import spoofspan as ss
 import spoofspan.cli
@@ -25,7 +25,7 @@ from spoofspan.corpus.source_folder import Recording
 from spoofspan.corpus.splice_plan import Substitution, UtterancePlan
 from spoofspan.corpus.splicing import SpliceMaterial, make_utterance
 from spoofspan.corpus.survey import look_at
-from spoofspan.demo import recordings
+from spoofspan.demo import recipe_files, recordings
 from spoofspan.formats.sound import read_wave, wav_bytes
 
 ROOT = Path(__file__).parents[2]
@@ -96,7 +96,7 @@ def test_the_corpus_is_small_and_varied(corpus):
     spoofed = [bool((references.labels[a:b] == 1).any()) for a, b in pairwise(references.offsets)]
     assert len(references) == 169
     assert 100 <= sum(spoofed) <= 120
-    assert references.kind_names == ("A01", "A02", "A03")
+    assert references.attack_names == ("A01", "A02", "A03")
     assert list(corpus.seeds) == ["1", "10", "100"]
     assert corpus.seeds["1"] is corpus.systems
     for systems in corpus.seeds.values():
@@ -226,7 +226,7 @@ def test_the_page_on_concepts_shows_what_is_printed(arguments):
 
 
 def test_the_page_on_tables_shows_what_is_printed(table):
-    page = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
     printed = str(table)
     assert printed[: printed.index("169 utterances")] in page
 
@@ -292,10 +292,28 @@ def test_the_readme_names_every_kind_of_file(tmp_path):
         *(f"seed-{seed}" for seed in (1, 10, 100)),
         "protocol.txt",
         "wav",
+        "keys.tsv",
+        *recipe_files.ABOUT,
     }
     assert len(list(tmp_path.glob("seed-*/scores_*.parquet"))) == 18
     for name in ("references.rttm", "reco2dur", "unit0.02.score", "scores_20ms.parquet", "protocol.txt", "wav/CON_E_"):
         assert name in text
+    assert all(f"\n{name}\n" in text for name in recipe_files.ABOUT)
+
+
+def test_the_files_of_other_tools_hold_the_same_corpus(tmp_path):
+    corpus = spoofspan.demo.load()
+    spoofspan.demo.export(corpus, tmp_path)
+    told = ss.range_eer(corpus.references, corpus.systems[0.02]).value
+    foreign = tmp_path / "other-tools"
+    scores = ss.read_scores(foreign / "unit0.02.score")
+    for labels in ("label.txt", "rttm", "rttm_2cls_0sil"):
+        references = ss.read_references(foreign / labels, durations=foreign / "reco2dur")
+        assert ss.range_eer(references, scores).value == pytest.approx(told, abs=1e-5)  # edges are rounded
+    pickled = ss.read_scores(foreign / "dev_score_ali_16_20230101.pkl")
+    assert pickled.values.tolist() == corpus.systems[0.16].values.tolist()
+    mine = ss.read_scores(tmp_path / "my_scores.txt", hop=0.02, higher="bonafide")
+    assert mine.values.tolist() == corpus.systems[0.02].values.tolist()
 
 
 @pytest.mark.slow
@@ -348,7 +366,7 @@ def test_the_protocol_says_what_the_ranges_say():
     assert protocol.utterance == tuple(references.utterances)
     for i, (attack, label) in enumerate(zip(protocol.attack, protocol.label, strict=True)):
         rows = slice(references.offsets[i], references.offsets[i + 1])
-        kinds = {references.kind_names[code] for code in references.kinds[rows] if code >= 0}
+        kinds = {references.attack_names[code] for code in references.attacks[rows] if code >= 0}
         assert kinds == ({attack} if label == "spoof" else set())
 
 
@@ -437,7 +455,7 @@ def test_the_console_script_runs_in_a_dumb_ascii_terminal():
 
 
 def test_import_brings_in_nothing_heavy():
-    heavy = ["torch", "matplotlib", "dask", "pyarrow", "pandas", "scipy", "rich", "typer"]
+    heavy = ["torch", "matplotlib", "dask", "pyarrow", "pandas", "scipy", "rich", "click"]
     question = f"import sys, spoofspan; print([name for name in {heavy} if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", question], capture_output=True, check=True, text=True)
     assert result.stdout.strip() == "[]"

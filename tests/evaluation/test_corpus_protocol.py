@@ -70,7 +70,7 @@ def test_a_breakdown_reads_a_column_only_where_it_needs_one(in_memory):
 @pytest.mark.parametrize(
     ("by", "measure", "rules"),
     [
-        ("kind", "range-eer", {}),
+        ("attack", "range-eer", {}),
         ("length", "range-f1", {"collar": 0.01}),
         ("boundary", "range-eer", {}),
         ("half", "range-eer", {}),
@@ -158,14 +158,14 @@ def test_groups_that_a_shard_lacks(tmp_path):
         (tmp_path / f"{name}.parquet").write_bytes(b"".join(pieces))
     column = {utt: "ba"[i > 3] for i, utt in enumerate(ranges)}
     with ss.sharded(tmp_path / "r.parquet", tmp_path / "s.parquet", shards=2) as corpus:
-        for by in ("kind", "group"):
+        for by in ("attack", "group"):
             both = [
                 one.break_down(by, "range-eer", OPTIONS, {"group": column}.__getitem__)
                 for one in (CorpusInMemory(references, scores), corpus)
             ]
             assert both[0].to_dict() == both[1].to_dict()
             names = [group.name for group in both[0].groups]
-            assert names == (["a", "b"] if by == "group" else ["A1", "A2", "(no kind)"])
+            assert names == (["a", "b"] if by == "group" else ["A1", "A2", "(no attack)"])
 
 
 def test_only_the_first_default_measure_must_have_a_value():
@@ -186,8 +186,8 @@ def test_what_a_corpus_cannot_do_is_refused(in_shards, of_utterances):
     nothing = of_utterances.evaluate_defaults(OPTIONS, never)
     assert list(nothing.measurements) == ["utterance-eer"]
     for ask, said in (
-        (lambda: in_shards.break_down("kind", "point-eer@20ms", OPTIONS, never), "one of ranges"),
-        (lambda: of_utterances.break_down("kind", "range-eer", OPTIONS, never), "--by kind needs scores in time"),
+        (lambda: in_shards.break_down("attack", "point-eer@20ms", OPTIONS, never), "one of ranges"),
+        (lambda: of_utterances.break_down("attack", "range-eer", OPTIONS, never), "--by attack needs scores in time"),
         (lambda: of_utterances.range_operating_point(nothing, OPTIONS, 0.0), "--per-utterance needs scores in time"),
         (lambda: of_utterances.evaluate(["range-eer"], OPTIONS), "range-eer needs scores in time"),
         (lambda: in_shards.evaluate(["range-eer"], EvaluationOptions(smoothing=3)), "for event measures"),

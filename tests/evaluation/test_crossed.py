@@ -133,7 +133,7 @@ def test_the_command_line_prints_and_draws_tables(tmp_path, capsys):
     assert "A18 & 27.93 & 15.31 & 27.19 & 39.15 & 38.26" in " ".join(printed.split())
     code, _, said = run([*files[:-1], "attack", "--heatmap", tmp_path / "no.svg"], capsys)
     assert (code, "--by attack,codec" in " ".join(said.split())) == (2, True)
-    code, _, said = run([*files[:-1], "kind"], capsys)
+    code, _, said = run([*files[:-1], "length"], capsys)
     assert (code, "needs scores in time" in " ".join(said.split())) == (2, True)
     code, _, said = run([*files[:-1], "attack,codec,label"], capsys)
     assert code == 2

@@ -1,10 +1,16 @@
 """What explain answers to names of measures that are spelled in another way."""
 
-import pytest
+import re
 
+import pytest
+from click.testing import CliRunner
+
+import spoofspan.demo
+from spoofspan.cli import app
 from spoofspan.evaluation.explain import explain, nearest_subject
 from spoofspan.measures.catalogue import all_kinds
 from spoofspan.measures.measure import Measure, nearest_measure, number_text
+from spoofspan.report.table import Table
 
 MEASURES = [(basis, kind) for kind in all_kinds() for basis in kind.bases]
 
@@ -31,7 +37,7 @@ def test_another_spelling_of_a_measure_means_that_measure(basis, kind):
     [
         ("utterance-macro-f1", "utterance-f1"),  # utterances have no mean over utterances
         ("range-macro-f1", "range-f1-macro"),
-        ("macro f1", "range-f1-macro"),
+        ("macro f1", "macro f1"),  # of classes or of utterances: the answer names both
         ("range-macro-bonafide-f1", "range-f1-bonafide-macro"),
         ("utterance-eeer", "utterance-eer"),
         ("range-a-dcf", "utterance-a-dcf"),
@@ -58,3 +64,68 @@ def test_a_name_of_a_measure_is_not_answered_with_another_measure(typed, meant):
 )
 def test_a_very_large_value_is_shown_with_a_power_of_ten(measure, value, text):
     assert number_text(measure, value) == text
+
+
+DEMO = ["references.rttm", "unit0.02.score", "unit0.16.score", "--durations", "reco2dur", "--metadata", "protocol.txt"]
+ONE = [DEMO[0], DEMO[1], *DEMO[3:]]
+COMMANDS = [
+    ["eval", *ONE, "--confidence", "0.95", "--by", "attack", "--confusion"],
+    ["eval", *ONE, "--by", "attack", "--by", "boundary", "--by", "share", "--by", "speaker,attack"],
+    ["eval", *ONE, "--confidence", "0.95", "--cluster", "speaker,attack"],
+    ["eval", *ONE[:4], "-m", "event-recall@iou=0.5", "--by", "length"],
+    ["eval", *ONE[:4], "--algorithm", "bisection"],
+    ["compare", *DEMO, "--margin", "0.8", "--fragility"],
+    ["compare", *DEMO, "unit0.64.score", "--against", "best", "--cluster", "speaker,attack"],
+    ["compare", *DEMO[:-2], "--one-system"],
+    ["plan", *DEMO],
+    ["plan", *DEMO, "--cluster", "speaker,attack", "--from", "5.2", "--to", "7.2"],
+    ["domains", "{set}.rttm", "a=a_{set}.parquet", "b=b_{set}.parquet", "--set", "one", "--set", "two"],
+]
+# names of measures, systems and groups stand in headings too
+NAMES = re.compile(r"range-|point-|utterance-|event-|unit0|^[ab]$|^A0\d$|^-$|^speaker$")
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The demo, and its systems on two corpora."""
+    pytest.importorskip("pyarrow")
+    folder = tmp_path_factory.mktemp("demo")
+    spoofspan.demo.export(spoofspan.demo.load(), folder, force=True)
+    for place, corpus in enumerate(("one", "two")):
+        (folder / f"{corpus}.rttm").write_bytes((folder / "references.rttm").read_bytes())
+        for system, hops in (("a", (20, 40)), ("b", (160, 320))):
+            scores = (folder / f"scores_{hops[place]}ms.parquet").read_bytes()
+            (folder / f"{system}_{corpus}.parquet").write_bytes(scores)
+    return folder
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda one: " ".join(one[:1] + one[-2:]))
+@pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
+def test_every_heading_is_explained(command, demo, monkeypatch):
+    shown = []
+    render = Table.render
+
+    def noted(table, *given, **more):
+        shown.append(table)
+        return render(table, *given, **more)
+
+    monkeypatch.setattr(Table, "render", noted)
+    monkeypatch.chdir(demo)
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.exception
+    headings = dict.fromkeys(str(one) for table in shown for one in table.columns)
+    assert headings
+    for heading in headings:
+        if heading and not NAMES.search(heading):
+            assert explain(heading)
+
+
+WORDS = (
+    "interval jackknife-t cluster confidence p-value max-T rank group seed plan percentile BCa correlation degradation "
+    "PAV undecided equivalent fragility warning copies improvements logit"
+)
+
+
+@pytest.mark.parametrize("word", WORDS.split())
+def test_words_of_notes_are_explained(word):
+    assert explain(word).startswith(f"{word} (word)")

@@ -9,7 +9,7 @@ import pytest
 from command_line import run_command as run
 
 import spoofspan as ss
-from spoofspan.evaluation.breakdown import by_boundary, by_column, by_kind, by_length
+from spoofspan.evaluation.breakdown import by_attack, by_boundary, by_column, by_length
 from spoofspan.formats.text.protocol import read_metadata
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/schema/evaluation.json").read_text(encoding="utf-8"))
@@ -32,10 +32,10 @@ def relabelled(references, drop):
 
 def test_each_kind_is_measured_against_all_bona_fide_time(demo):
     references, scores = demo
-    found = by_kind(references, scores)
-    assert [group.name for group in found.groups] == list(references.kind_names)
-    for code, name in enumerate(references.kind_names):
-        others = (references.labels == 1) & (references.kinds != code)
+    found = by_attack(references, scores)
+    assert [group.name for group in found.groups] == list(references.attack_names)
+    for code, name in enumerate(references.attack_names):
+        others = (references.labels == 1) & (references.attacks != code)
         expected = ss.range_eer(relabelled(references, others), scores, nonspeech="ignore")
         assert found[name].measurement.value == expected.value
         assert found[name].measurement.threshold == expected.threshold
@@ -100,8 +100,8 @@ def test_groups_of_a_measure_at_a_threshold_share_the_threshold_of_the_corpus(de
 
 def test_what_cannot_be_broken_down_is_refused(demo):
     references, scores = demo
-    with pytest.raises(ss.UsageError, match="no kinds"):
-        by_kind(relabelled(references, np.zeros(references.labels.size, bool)), scores)
+    with pytest.raises(ss.UsageError, match="no attacks"):
+        by_attack(relabelled(references, np.zeros(references.labels.size, bool)), scores)
     with pytest.raises(ss.UsageError, match="one of ranges"):
         by_length(references, scores, measure="point-eer@20ms")
     with pytest.raises(ss.DataError, match="no value for"):
@@ -139,12 +139,12 @@ def test_bad_metadata_is_refused(text, error, said, tmp_path):
 def test_the_command_line_breaks_down(files, tmp_path, demo, capsys):
     lines = [f"{utt},s{i % 3}" for i, utt in enumerate(demo[0].utterances)]
     (tmp_path / "m.csv").write_text("\n".join(["utterance,speaker", *lines]) + "\n")
-    told = ["--by", "kind", "--by", "boundary", "--by", "speaker", "--metadata", tmp_path / "m.csv"]
+    told = ["--by", "attack", "--by", "boundary", "--by", "speaker", "--metadata", tmp_path / "m.csv"]
     code, printed, said = run([*files, *told, "--format", "json"], capsys)
     assert code == 0, said
     found = json.loads(printed)
     jsonschema.validate(found, SCHEMA)
-    assert [one["by"] for one in found["breakdowns"]] == ["kind", "boundary", "speaker"]
+    assert [one["by"] for one in found["breakdowns"]] == ["attack", "boundary", "speaker"]
     assert [group["name"] for group in found["breakdowns"][2]["groups"]] == ["s0", "s1", "s2"]
     code, printed, _ = run([*files, *told], capsys)
     assert code == 0

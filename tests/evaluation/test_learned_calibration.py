@@ -12,7 +12,7 @@ import spoofspan as ss
 import spoofspan.demo
 from spoofspan.evaluation.calibration import LearningSet
 from spoofspan.mass.joint_scores import joint_scores
-from spoofspan.measures.calibration.logistic_regression import least_cost_map
+from spoofspan.measures.calibration import least_cost_map
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 

@@ -48,7 +48,10 @@ def test_regions_of_nobody_are_noted_in_shards(tmp_path: Path) -> None:
 
 def test_metadata_of_nobody_are_noted() -> None:
     speakers = {"u1": "anna", "u2": "ben", "u3": "cy"}
-    assert by_column(*corpus(), speakers, name="speaker").about == "a speaker of 1 utterance that is not measured: 'u3'"
+    assert by_column(*corpus(), speakers, name="speaker").about == (
+        "each speaker is measured on its own utterances, with the bona fide time inside them only; "
+        "a speaker of 1 utterance that is not measured: 'u3'"
+    )
     how = ss.Resampling(clusters=speakers, clusters_are="speaker", replicates=50)
     with pytest.warns(ss.SpoofspanWarning, match="few"):
         found = ss.evaluate(*corpus(), ["range-eer"], resampling=how)["range-eer"]

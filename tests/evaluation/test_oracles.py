@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_curve
 
 import spoofspan as ss
-from spoofspan.measures.crossing import crossing
 from spoofspan.measures.curve import error_curve_of
+from spoofspan.measures.eer import crossing
 
 # few distinct scores and no good system are the point of some corpora
 pytestmark = [pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning"), pytest.mark.quick]
@@ -493,7 +493,7 @@ def test_the_guess_and_the_histograms_find_the_same_crossing(name, dtype):
 @pytest.mark.parametrize("sample", [1, 2, 7, 64])
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_a_guess_from_a_tiny_sample_misleads_nobody(name, sample, monkeypatch):
-    monkeypatch.setattr("spoofspan.measures.crossing.SAMPLE", sample)
+    monkeypatch.setattr("spoofspan.measures.eer.SAMPLE", sample)
     references, scores = structure(name, np.float32, utterances=60, rows=20)
     for mass in (ss.overlay(references, scores), ss.point_mass(references, scores, 0.02)):
         assert_both_paths_find(mass)
@@ -510,7 +510,7 @@ def test_both_paths_agree_on_small_corpora_under_any_rule(data, corpus, dtype, s
     mass = corpus.mass(resolution, dtype)
     outcomes = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("spoofspan.measures.crossing.SAMPLE", sample)
+        patch.setattr("spoofspan.measures.eer.SAMPLE", sample)
         for guess in (True, False):
             try:
                 outcomes.append(crossing(mass, guess=guess))

@@ -14,9 +14,9 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from golden_cases import any_spoof_labels, load
 from schemas import validate
-from typer.testing import CliRunner
 
 import spoofspan as ss
 from spoofspan.base.lazy import LazyMapping
@@ -25,7 +25,7 @@ from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
 from spoofspan.formats.arrays import partialspoof_scores, segment_labels
 from spoofspan.formats.text import frame_lines, rttm
 from spoofspan.formats.text.durations import reco2dur_lines
-from spoofspan.report.resolutions import Look, check_alike, render
+from spoofspan.report.resolutions import TableLook, check_alike, render
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schema"
 FEW = [0.02, 0.04]
@@ -304,13 +304,13 @@ def test_text_marks_the_own_resolution_and_names_easier_cells(table):
     signature = table[0.02].range_eer.measurement.signature
     assert f"signature of the range EER: {signature.short_comparable}" in below
     assert signature.comparable not in below
-    assert signature.comparable in render({"": table}, "text", Look(full_signature=True))
+    assert signature.comparable in render({"": table}, "text", TableLook(full_signature=True))
     assert signature.comparable in table.render("markdown").replace("\\", "")
 
 
 def test_sets_stand_side_by_side_where_there_is_room(table):
     tables = {"dev": table, "eval": table}
-    wide, narrow = render(tables, "text"), render(tables, "text", Look(width=60))
+    wide, narrow = render(tables, "text"), render(tables, "text", TableLook(width=60))
     cells = [f"{100 * table[0.02].floor.value:.2f}", *percents(table[0.02])]
     cells[3] += "*"
     assert wide.splitlines()[3].split() == ["20", "ms", *cells, *cells]
@@ -338,18 +338,18 @@ def test_markdown_is_a_table_with_notes(table):
 
 
 def test_latex_has_the_papers_shape(table):
-    text = render({"dev": table, "eval": table}, "latex", Look(floor=False))
+    text = render({"dev": table, "eval": table}, "latex", TableLook(floor=False))
     body = [line for line in text.splitlines() if line.endswith(r"\\")]
     assert r"\multicolumn{4}{c}{Development set} & \multicolumn{4}{c}{Evaluation set}" in body[0]
-    assert r"\multicolumn{3}{c}{Point-based EER}" in body[1]
-    assert body[2].split(" & ")[:5] == ["Training", "based EER", "10", "20", "640"]
+    assert r"\multicolumn{3}{c}{Point-based EER at (ms)}" in body[1]
+    assert body[3].split(" & ")[:5] == ["Hop (ms)", "based EER", "10", "20", "640"]
     assert all(line.count("&") == 8 for line in body[2:])
-    numbers = [cell.removesuffix(r" \\") for cell in body[3].split(" & ")]
+    numbers = [cell.removesuffix(r" \\") for cell in body[4].split(" & ")]
     plain = [re.sub(r"\\phantom\{0+\}|\\textit\{([0-9.]+)\}", r"\1", one) for one in numbers]
     assert plain == ["20", *percents(table[0.02]), *percents(table[0.02])]
     assert numbers[3].endswith(rf"\textit{{{percents(table[0.02])[2]}}}")
     # digits stand below each other
-    widths = {len(re.sub(r"\\phantom\{(0+)\}", r"\1", line.split(" & ")[1])) for line in body[3:]}
+    widths = {len(re.sub(r"\\phantom\{(0+)\}", r"\1", line.split(" & ")[1])) for line in body[4:]}
     assert len(widths) == 1
     assert "Floor" not in text
     assert "Floor" in table.render("latex")
@@ -588,8 +588,11 @@ def test_tables_have_intervals_if_asked_for():
     found = table[0.16].range_eer.interval
     assert found.to_dict() == expected.to_dict()
     text = f"{100 * found.estimate:.2f} [{100 * found.low:.2f}, {100 * found.high:.2f}]"
-    for spelling in ("text", "markdown", "latex"):
+    for spelling in ("text", "markdown"):
         assert text in table.render(spelling).replace("\\", "")
+    typeset = table.render("latex")  # the interval stands below its number, in 7 pt
+    number, _, ends = text.partition(" ")
+    assert typeset.index(number) < typeset.index(rf"\scriptsize {{}}{ends}")
     rows = table.render("csv").splitlines()
     assert rows[0].endswith("range-eer from,range-eer to,point-eer@160ms from,point-eer@160ms to")
     assert f",{100 * found.low!r},{100 * found.high!r}," in rows[1]
@@ -639,7 +642,7 @@ def test_further_columns_are_what_evaluate_gives(corpus):
         assert cell.interval.low == measurement.interval.low
     assert list(table.to_rows()[0])[-3:] == list(expected.measurements)
     assert "event-f1, range-f1: at the threshold of each system's own EER" in table.render("text").replace("\n  ", " ")
-    assert "Event collar best F1" in table.render("latex")
+    assert "& Event collar &" in table.render("latex")  # in two lines, with best F1
     assert table.render("csv").splitlines()[0].endswith("range-f1 to")
     validate(json.loads(table.render("json")))
 
@@ -681,4 +684,41 @@ def test_a_column_that_is_no_share_stands_as_it_is(corpus):
     assert lines[2].split()[-2:] == [f"{cllr:.4f}", f"{100 * auc:.2f}"]
     assert "EER and the other measures in %, but for range-cllr." in lines
     assert table.render("csv").splitlines()[1].split(",")[-2:] == [repr(cllr), repr(100 * auc)]
-    assert r"EER (\%), and other measures, but for range-cllr." in table.render("latex")
+    assert r"EER, and other measures (\%, except range-cllr)." in table.render("latex")
+
+
+# ---------------------------------------------------------------- for papers
+
+
+def test_the_best_of_a_column_is_bold_and_deviations_stand_with_means(corpus):
+    import statistics
+
+    system, rng = corpus.systems[0.16], np.random.default_rng(0)
+    seeds = {str(i): replace(system, values=system.values + rng.normal(0, i, system.values.size)) for i in (1, 2, 3)}
+    table = ss.resolution_table(corpus.references, {"noisy": seeds, "clean": {"1": system}}, [0.16], ["range-auc"])
+    eers = [100 * ss.range_eer(corpus.references, one).value for one in seeds.values()]
+    look = TableLook(bold=True, deviations=True, columns=("range", "160", "range-auc"))
+    mean = f"{statistics.fmean(eers):.2f} \u00b1 {statistics.stdev(eers):.2f}"
+    assert mean in render({"": table}, "text", look)
+    lines = render({"": table}, "markdown", look).splitlines()
+    assert lines[0].replace(" ", "") == "|system|hop|range|160ms|range-auc|"
+    assert f"**{100 * ss.range_eer(corpus.references, system).value:.2f}**" in lines[3]
+    assert lines[3].count("**") == 6  # lower is better of EERs, higher of AUC
+    typeset = render({"": table}, "latex", look)
+    assert rf"\scriptsize $\pm${statistics.stdev(eers):.2f}" in typeset
+    assert rf"\textbf{{{100 * table['clean'].range_eer.value:.2f}}}" in typeset
+    with pytest.raises(ss.UsageError, match="no column '30'"):
+        render({"": table}, "text", TableLook(columns=("30",)))
+
+
+def test_letters_are_those_of_a_comparison(corpus):
+    from spoofspan.uncertainty.comparison import letters_of
+
+    systems = {0.02: corpus.systems[0.02], 0.16: corpus.systems[0.16], 0.64: corpus.systems[0.64]}
+    table = ss.resolution_table(corpus.references, systems, [0.02], ["range-f1"])
+    letters = letters_of(corpus.references, systems, table, {})
+    assert list(letters) == ["range-eer", "point-eer@20ms"]  # range-f1 is taken at a threshold
+    expected = ss.compare(corpus.references, {row.name: systems[row.hop] for row in table.rows}, "range-eer")
+    assert letters["range-eer"] == {one.system: one.groups for one in expected.ranks}
+    text = render({"": table}, "text", TableLook(letters={"": letters}))
+    assert f"{100 * table[0.64].range_eer.value:.2f} {letters['range-eer']['640ms']}" in text

@@ -1,17 +1,15 @@
 """Groups of spoofed ranges that are cut out of an overlay, and how often a page makes one."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import spoofspan as ss
 import spoofspan.demo
 from spoofspan.data.rules import Rules
-from spoofspan.evaluation.breakdown import by_kind
-from spoofspan.evaluation.selections import RangesOfKind
+from spoofspan.evaluation.breakdown import by_attack
+from spoofspan.evaluation.selections import RangesOfAttack
 from spoofspan.mass.ranges import Overlay
-from spoofspan.measures.operating_point import OperatingPoint, count_again, point_at
+from spoofspan.measures.operating_point import OperatingPoint, count_again
 from spoofspan.measures.per_utterance import errors_of_overlay
 from spoofspan.report.page import PageSettings, page_content
 
@@ -48,8 +46,8 @@ def test_a_kind_is_measured_as_if_the_other_spoofed_ranges_were_outside_of_the_r
     for higher in ("bonafide", "spoof"):
         scores = drawn_scores(rng, references, dtype=np.float32, digits=1, higher=higher, as_ranges=as_ranges)
         rules = {"gaps": "bonafide", "uncovered": uncovered, "slack": 0.0}
-        for group in by_kind(references, scores, **rules).groups:
-            regions = RangesOfKind(group.name).signed_rules(Rules(), references).regions
+        for group in by_attack(references, scores, **rules).groups:
+            regions = RangesOfAttack(group.name).signed_rules(Rules(), references).regions
             alone = ss.range_eer(references, scores, **rules, regions=regions)
             assert group.measurement.exact_value == alone.exact_value
             assert group.measurement.point == alone.point
@@ -60,28 +58,12 @@ def test_missed_time_of_a_kind_is_the_sum_over_its_utterances():
     references = drawn_references(rng)
     scores = drawn_scores(rng, references, dtype=np.float64, digits=1, higher="spoof", as_ranges=False)
     laid = Overlay.of(references, scores, Rules(gaps="bonafide", uncovered="hold"))
-    selections = [RangesOfKind(name) for name in KINDS]
+    selections = [RangesOfAttack(name) for name in KINDS]
     for at in (OperatingPoint(0.1, "spoof", 0, 0, 0, 0), OperatingPoint(0.0, "spoof", 0, 0, 0, 0, everything=True)):
         for selection in selections:
             part = selection.of(references, laid)
             errors = errors_of_overlay(part, at.threshold, at.everything)
             assert count_again(part.mass()[0], at).false_negative == errors.false_negative.sum()
-
-
-@pytest.mark.parametrize("uncovered", ["hold", "bonafide", "spoof", "ignore", "unanswered"])
-@pytest.mark.parametrize("as_ranges", [False, True])
-@pytest.mark.parametrize("gaps", ["bonafide", "spoof"])
-def test_the_pieces_of_a_group_add_up_to_it(uncovered, as_ranges, gaps):
-    rng = np.random.default_rng(7)
-    references = drawn_references(rng)
-    scores = drawn_scores(rng, references, dtype=np.float32, digits=1, higher="spoof", as_ranges=as_ranges)
-    laid = Overlay.of(references, scores, Rules(gaps=gaps, uncovered=uncovered, slack=0.0))
-    for name in KINDS:
-        part, _ = RangesOfKind(name).of(references, laid).part()
-        assert len(part.pieces) == 2
-        for threshold in (-0.5, 0.1, 9.0):
-            found, expected = (point_at(laid.mass_of(one), threshold) for one in (part, replace(part, pieces=())))
-            assert found == expected
 
 
 def test_a_page_lays_a_system_over_its_references_few_times(monkeypatch):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import spoofspan as ss
 from spoofspan.base import hashing
 from spoofspan.data.rules import RULES_VERSION
-from spoofspan.evaluation import signature
+from spoofspan.evaluation import plan, signature
 
 pytestmark = [pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning"), pytest.mark.quick]
 
@@ -54,7 +54,7 @@ def changed(utterance, position, row):
 
 def test_the_container_of_the_references_leaves_no_trace():
     built = references()
-    kinds = [None if code < 0 else built.kind_names[code] for code in built.kinds]
+    kinds = [None if code < 0 else built.attack_names[code] for code in built.attacks]
     in_ns = ss.References.from_columns(
         np.array(built.utterances),
         built.durations,
@@ -62,7 +62,7 @@ def test_the_container_of_the_references_leaves_no_trace():
         built.starts,
         built.ends,
         built.labels == 1,
-        kinds=kinds,
+        attacks=kinds,
     )
     in_seconds = ss.References.from_columns(
         list(built.utterances),
@@ -71,7 +71,7 @@ def test_the_container_of_the_references_leaves_no_trace():
         built.starts / 1e9,
         built.ends / 1e9,
         labels=built.labels,
-        kinds=kinds,
+        attacks=kinds,
     )
     reordered = references({utt: RANGES[utt][::-1] for utt in ("u3", "u1", "u2")})
     with_empty = references({**RANGES, "u3": [*RANGES["u3"], (0.4, 0.4, "spoof", "A01")]})
@@ -109,7 +109,7 @@ def test_attacks_are_hashed_where_they_count_by_name_and_not_by_code():
     more = {**RANGES, "u4": [(0.0, 1.0, "spoof", "A08")]}
     durations = {**DURATIONS, "u4": 1.0}
     with_more = references(more, durations)
-    assert with_more.kind_names == ("A07", "A08", "A09")
+    assert with_more.attack_names == ("A07", "A08", "A09")
     without = with_more.take(np.array([0, 1, 2]))
     renamed = changed("u2", 0, (0.0, 0.5, "spoof", "A08"))
     for attacks in (False, True):
@@ -422,9 +422,10 @@ def test_hashes_are_computed_when_the_signature_is_asked_for_and_only_once(monke
     def refuse(*_, **__):
         raise AssertionError("hashed without being asked")
 
-    originals = {name: getattr(signature, name) for name in ("references_hash", "scores_hash", "utterances_hash")}
-    for name in originals:
-        monkeypatch.setattr(signature, name, refuse)
+    users = {"references_hash": plan, "scores_hash": plan, "utterances_hash": signature}
+    originals = {name: getattr(user, name) for name, user in users.items()}
+    for name, user in users.items():
+        monkeypatch.setattr(user, name, refuse)
     given_references, given_scores = references(), scores()
     measurements = [
         ss.range_eer(given_references, given_scores),
@@ -439,7 +440,7 @@ def test_hashes_are_computed_when_the_signature_is_asked_for_and_only_once(monke
         with pytest.raises(AssertionError, match="without being asked"):
             measured.signature  # noqa: B018
     for name, original in originals.items():
-        monkeypatch.setattr(signature, name, count(name, original))
+        monkeypatch.setattr(users[name], name, count(name, original))
     for measured in measurements:
         hashed.clear()
         assert measured.signature is measured.signature

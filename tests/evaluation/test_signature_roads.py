@@ -5,13 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from challenge_cases import NOISE, build, labels, scores, submit
+from challenge_cases import NOISE, build, kept_result, labels, scores, submit
 from command_line import run
 
 import spoofspan as ss
 from spoofspan.challenge.judging import score_submissions
-from spoofspan.challenge.team_results import TeamResult
-from spoofspan.evaluation.breakdown import by_kind
+from spoofspan.evaluation.breakdown import by_attack
 from spoofspan.evaluation.corpus import CorpusInMemory
 from spoofspan.evaluation.plan import EvaluationOptions
 
@@ -42,14 +41,14 @@ def signatures(references, given=SCORES, measures=MEASURES, **more):
 
 def by_hand(references):
     """The same labels without names of attacks, as from_ranges takes them."""
-    return replace(references, kinds=None, kind_names=(), snap=0)
+    return replace(references, attacks=None, attack_names=(), snap=0)
 
 
 def test_references_of_any_source_have_one_signature(files):
     expected = signatures(by_hand(TRUTH))
     rttm = ss.read_references(files / "r.rttm", durations=files / "reco2dur")
     assert rttm.snap == 2_000_000
-    assert rttm.kinds is not None
+    assert rttm.attacks is not None
     for same in (
         TRUTH,
         rttm,
@@ -126,7 +125,7 @@ def test_shards_sign_as_memory_does(change, tmp_path):
         assert {name: one.signature for name, one in found.items()} == expected
 
 
-@pytest.mark.parametrize("by", ["kind", "length", "side"])
+@pytest.mark.parametrize("by", ["attack", "length", "side"])
 def test_groups_are_signed_alike_in_shards_and_in_memory(by, tmp_path):
     # the odd ones have gaps to fill
     column = {utt: "odd" if i % 2 else "even" for i, utt in enumerate(TRUTH.utterances)}
@@ -151,12 +150,12 @@ def test_groups_are_signed_alike_in_shards_and_in_memory(by, tmp_path):
 
 
 def test_groups_by_attack_are_told_apart_though_attacks_are_not_hashed():
-    found = by_kind(TRUTH, SCORES)
+    found = by_attack(TRUTH, SCORES)
     signed = [group.measurement.signature.comparable for group in found.groups]
     assert len(set(signed)) == len(signed) == 3
     # one attack alone is the whole corpus
-    alone = replace(TRUTH, kinds=np.where(TRUTH.labels == 1, 0, -1).astype(np.int32), kind_names=("X",))
-    (group,) = by_kind(alone, SCORES).groups
+    alone = replace(TRUTH, attacks=np.where(TRUTH.labels == 1, 0, -1).astype(np.int32), attack_names=("X",))
+    (group,) = by_attack(alone, SCORES).groups
     assert group.measurement.signature == ss.range_eer(TRUTH, SCORES).signature
 
 
@@ -170,7 +169,7 @@ def test_comparisons_tables_and_challenges_sign_as_a_measurement_does(tmp_path):
     submit(tmp_path / "teams")
     score_submissions(folder, tmp_path / "teams")
     for team, one in expected.items():
-        kept = TeamResult.read(folder / "results" / "evaluation", team).measured
+        kept = kept_result(folder, team).measured
         assert kept[0]["signature"] == one.to_dict()
 
 

@@ -225,12 +225,13 @@ def places(plain, path=()):
 
 GROUPED = {
     **copy.deepcopy(RESULT),
-    "breakdowns": [{"by": "kind", "measure": "range-eer", "threshold": 0.0, "groups": [], "differences": []}],
+    "breakdowns": [{"by": "attack", "measure": "range-eer", "threshold": 0.0, "groups": [], "differences": []}],
     "crossed": [{"by": ["speaker", "side"], "measure": "range-eer"}],
 }
 STRANGE = (None, [], {}, [[]], {"a": {}}, "", "a|b", "\x1b[2J", 0, -1, 1e308, 10**30, True, "nan", "9" * 1000)
 
 
+@pytest.mark.slow  # fourteen seconds
 def test_no_content_of_a_file_ends_in_a_traceback():
     rng = np.random.default_rng(0)
     interval = ss.interval(TRUTH, SCORES, "range-eer", **RULES).to_dict()

@@ -20,7 +20,7 @@ CASES = {
     "at a threshold": (["-m", "range-f1", "-m", "point-f1@20ms", "-m", "range-fpr", "--threshold", "0.2"], []),
     "events": (["-m", "event-f1@iou=0.5", "-m", "event-ap@iou=0.5", "-m", "event-psds"], []),
     "smoothed events": (["-m", "event-f1@iou=0.5", "--smoothing", "3", "--min-duration", "0.04"], []),
-    "groups": (["--by", "kind", "--by", "length", "--confidence", "0.95"], []),
+    "groups": (["--by", "attack", "--by", "length", "--confidence", "0.95"], []),
     "speakers": (["-m", "range-eer", "--by", "speaker", "--confidence", "0.95"], ["--metadata", "speakers.csv"]),
     "crossed": (["-m", "point-eer@40ms", "--by", "speaker,side"], ["--metadata", "speakers.csv"]),
     "bootstrap": (["-m", "range-eer", "--confidence", "0.9", "--interval", "percentile", "--replicates", "100"], []),

@@ -5,11 +5,12 @@ import shutil
 import statistics
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import spoofspan as ss
 from spoofspan.cli import app
@@ -25,14 +26,14 @@ import make_demo as make  # noqa: E402
 from spoofspan.base import locks  # noqa: E402
 from spoofspan.base.locks import own_folder  # noqa: E402
 from spoofspan.cm.batches import Corpus  # noqa: E402
-from spoofspan.cm.config import SMALL  # noqa: E402
+from spoofspan.cm.config import SMALL_MULTI  # noqa: E402
 from spoofspan.corpus.building import build  # noqa: E402
 from spoofspan.corpus.settings import Settings  # noqa: E402
 from spoofspan.experiment import Experiment, run  # noqa: E402
 from spoofspan.experiment.held_out import without_attack  # noqa: E402
 from spoofspan.experiment.results import by_attack, unseen_attacks  # noqa: E402
 
-TINY = SMALL.changed(
+TINY = SMALL_MULTI.changed(
     {
         "front_end": {"width": 16, "layers": 1, "maps": 2},
         "network": {"blocks": 1, "branches": ["20ms", "160ms", "utterance"]},
@@ -110,14 +111,16 @@ def test_every_system_has_its_row_and_files(done):
     assert [row.system for row in done.rows] == [
         "multi",
         "multi",
+        "multi",
         "single-20",
         "single-160",
+        "single-utterance",
         "baseline",
         "shuffled",
         "joint-detector",
     ]
-    assert [len(row.values["eval"]) for row in done.rows] == [2, 2, 2, 2, 2, 2, 1]
-    assert [row.hop for row in done.rows] == [0.02, 0.16, 0.02, 0.16, 0.02, 0.02, 0.02]
+    assert [len(row.values["eval"]) for row in done.rows] == [2, 2, 2, 2, 2, 2, 2, 2, 1]
+    assert [row.hop for row in done.rows] == [0.02, 0.16, None, 0.02, 0.16, None, 0.02, 0.02, 0.02]
     out = done.places.out
     for name in ("multi", "single", "systems"):
         for suffix in ("txt", "md", "tex", "csv", "json"):
@@ -132,6 +135,33 @@ def test_every_system_has_its_row_and_files(done):
     assert json.loads(done.render("json"))["systems"][0]["system"] == "multi"
     for spelling in ("text", "markdown", "latex", "csv"):
         assert "joint-detector" in done.render(spelling)
+
+
+@pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
+def test_utterances_are_scored_by_a_system_of_their_own(corpus, done):
+    """Trained on the utterance branch alone; its EER is that of its score file, and of the definition."""
+    row = next(row for row in done.rows if row.system == "single-utterance")
+    for i, seed in enumerate((1, 10)):
+        for subset in ("dev", "eval"):
+            references = ss.read_dataset(f"partialspoof:{corpus}:{subset}").references
+            folder = done.places.out / "scores" / subset / f"single-utterance/seed-{seed}"
+            assert not list(folder.glob("scores_*ms.parquet"))
+            scores = ss.read_utterance_scores(folder / "scores_utterance.tsv")
+            value = row.values[subset][i]
+            assert value == ss.utterance_eer(references, scores).value
+            labels = np.array([(references.labels[a:b] == 1).any() for a, b in pairwise(references.offsets)])
+            of = dict(zip(scores.utterances, scores.values, strict=True))
+            found = np.array([of[name] for name in references.utterances])
+            rates = [((found[labels] >= t).mean(), (found[~labels] < t).mean()) for t in [*found, np.inf]]
+            nearest = min(abs(a - b) for a, b in rates)
+            middles = [(a + b) / 2 for a, b in rates if abs(a - b) == nearest]
+            assert any(value == pytest.approx(one) for one in middles)
+    text = done.render("text")
+    assert "single-utterance" in text
+    assert "Rows with the hop 'utterance': utterance EER" in text
+    plain = next(one for one in json.loads(done.render("json"))["systems"] if one["system"] == "single-utterance")
+    assert plain["hop"] is None
+    assert plain["utterance_eer"]["eval"]["seeds"] == row.values["eval"]
 
 
 def test_what_is_there_is_not_made_again(asked, done):
@@ -150,11 +180,11 @@ def test_the_demo_is_made_of_an_experiment(corpus, done, tmp_path):
     shutil.copytree(done.places.out / "scores", tmp_path / "scores")
     made = make.demo_corpus(tmp_path, seeds=("1", "10"), hops_ms=(20, 160))
     references, scores = read(corpus, done, "multi/seed-10", "eval", "160ms")
-    held_out = {references.kind_names.index(name) for name in done.unseen}
+    held_out = {references.attack_names.index(name) for name in done.unseen}
     without = [
         name
         for name, a, b in zip(references.utterances, references.offsets[:-1], references.offsets[1:], strict=True)
-        if not held_out & set(references.kinds[a:b].tolist())
+        if not held_out & set(references.attacks[a:b].tolist())
     ]
     assert made.references.utterances == tuple(without)
     assert made.systems is made.seeds["1"]
@@ -236,7 +266,7 @@ def test_each_attack_is_held_out_in_turn(tmp_path):
     asked = replace(asked, config=asked.config.changed({"training": {"epochs": 1}}))
     done = run(asked, tmp_path / "out")
     dataset = ss.read_dataset(f"partialspoof:{folder}:eval").references
-    attacks = sorted(dataset.kind_names)
+    attacks = sorted(dataset.attack_names)
     assert len(attacks) >= 3
     assert [(row.system, row.attack) for row in done.rows] == [
         (system, attack) for system in ("joint-detector", "baseline") for attack in attacks
@@ -246,7 +276,9 @@ def test_each_attack_is_held_out_in_turn(tmp_path):
     assert 0 < len(left) < len(train)
     who = dict(zip(train.references.utterances, train.speakers, strict=True))
     assert left.speakers == tuple(who[name] for name in left.references.utterances)
-    assert attacks[0] not in {left.references.kind_names[code] for code in left.references.kinds.tolist() if code >= 0}
+    assert attacks[0] not in {
+        left.references.attack_names[code] for code in left.references.attacks.tolist() if code >= 0
+    }
     for attack in attacks:
         path = tmp_path / "out/scores/eval" / f"without-{attack}/baseline/seed-1/scores_20ms.parquet"
         rows = by_attack(dataset, [attack])["unseen attacks"]

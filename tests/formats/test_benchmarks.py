@@ -315,7 +315,7 @@ def test_the_command_lists_every_benchmark_with_files_measures_and_command(capsy
 
 
 def test_the_commands_of_the_page_on_events_run_without_durations(tmp_path, capsys, monkeypatch):
-    page = (GOLDEN.parents[1] / "docs" / "events.md").read_text(encoding="utf-8")
+    page = (GOLDEN.parents[1] / "docs" / "measures.md").read_text(encoding="utf-8")
     lines = [line.partition("#")[0].split()[1:] for line in page.splitlines() if "metadata.min.json proposals" in line]
     assert len(lines) == 4
     (tmp_path / "metadata.min.json").write_bytes((AUDIOVISUAL / "metadata.min.json").read_bytes())

@@ -5,7 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import spoofspan as ss
 from spoofspan.cli import app

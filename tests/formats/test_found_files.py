@@ -75,7 +75,7 @@ def test_a_textgrid_has_its_labels_in_one_tier_and_its_end(content, encoding, tm
     found = ss.read_references(path)
     assert found.utterances == ("u1",)
     assert (found.starts.tolist(), found.ends.tolist()) == ([0, 1_250_000_000], [1_250_000_000, 1_750_000_000])
-    assert (found.labels.tolist(), found.kind_names) == ([0, 1], ("A07",))
+    assert (found.labels.tolist(), found.attack_names) == ([0, 1], ("A07",))
     assert found.durations.tolist() == [2_500_000_000]
 
 

@@ -24,7 +24,7 @@ from spoofspan.formats.sources import sources as find_sources
 from spoofspan.formats.text import labelled_ranges, rttm
 from spoofspan.formats.text.protocol import read_protocol
 from spoofspan.formats.text.rttm import read_regions
-from spoofspan.mass.label_rules import label_references
+from spoofspan.mass.labelling import label_references
 
 FORMATS = Registry(
     "reference",
@@ -150,14 +150,14 @@ def written(name, references):
 
 
 def columns(references):
-    kinds = references.kinds if references.kinds is not None else np.full(references.starts.size, -1)
+    kinds = references.attacks if references.attacks is not None else np.full(references.starts.size, -1)
     return (
         references.utterances,
         references.offsets.tolist(),
         references.starts.tolist(),
         references.ends.tolist(),
         references.labels.tolist(),
-        [references.kind_names[kind] if kind >= 0 else None for kind in kinds],
+        [references.attack_names[kind] if kind >= 0 else None for kind in kinds],
         None if references.durations is None else references.durations.tolist(),
     )
 
@@ -352,7 +352,7 @@ def test_avdeepfake1m_has_a_list_of_its_own_for_each_modality():
         [(1.03, 1.896), (0.25, 0.5), (1.0, 2.0)],
         [(1.03, 1.8), (0.5, 0.75)],
     ]
-    assert found["visual"].kinds is None  # the model is that of the sound
+    assert found["visual"].attacks is None  # the model is that of the sound
 
 
 @pytest.mark.parametrize(
@@ -574,7 +574,7 @@ def corpora(draw, name):
         np.array([row[0] for row in rows], np.int64),
         np.array([row[1] for row in rows], np.int64),
         labels=np.array([("bonafide", "spoof", "nonspeech").index(row[2]) for row in rows], np.int8),
-        kinds=[row[3] for row in rows],
+        attacks=[row[3] for row in rows],
     )
 
 
@@ -625,7 +625,7 @@ CANNOT = [
     ("vad", {"u": []}, {"u": 1.0}, "no ranges"),
     ("vad", {"u": SPOOF}, {"u": 1.5}, "cannot hold durations"),
     ("audacity", {"u": KIND}, None, "'vits'"),
-    ("audacity", {"u": [(0.0, 1.0, "bonafide", "A07")]}, None, "bonafide of kind 'A07'"),
+    ("audacity", {"u": [(0.0, 1.0, "bonafide", "A07")]}, None, "bonafide of attack 'A07'"),
     ("audacity", {"u": SPOOF, "v": SPOOF}, None, "one utterance"),
     ("audacity", {"a\\b": SPOOF}, None, "no file name"),
     ("audacity", {"u": []}, {"u": 1.0}, "no ranges"),
@@ -636,7 +636,7 @@ CANNOT = [
     ("lavdf", {"u": BONA_FIDE}, {"u": 1.0}, "bonafide"),
     ("avdeepfake1m", {"u": BONA_FIDE}, None, "bonafide"),
     ("avdeepfake1m", {"u": NONSPEECH}, None, "nonspeech"),
-    ("avdeepfake1m", {"u": [*KIND, (2.0, 3.0, "spoof", "yourtts")]}, None, "one kind"),
+    ("avdeepfake1m", {"u": [*KIND, (2.0, 3.0, "spoof", "yourtts")]}, None, "one attack"),
     ("avdeepfake1m", {"a\ud800": SPOOF}, None, "UTF-8"),
 ]
 

@@ -17,8 +17,8 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 from command_line import run
+from utterance_corpora import REAL
 
-REAL = Path(__file__).parents[3] / "shared" / "real" / "asvspoof2019-la"
 RTTM = (
     "SPEAKER u1 1 0.000 0.500 <NA> <NA> bonafide <NA> <NA>\n"
     "SPEAKER u1 1 0.500 0.500 <NA> <NA> spoof <NA> <NA>\n"
@@ -107,6 +107,34 @@ LABELS = {"u1": [0, 1], "u2": [0, 0]}  # 1 = spoof
 
 CASES = [
     # scores of whole utterances
+    Case(
+        "SCL, one of two logits",
+        "s.txt",
+        "u1 2 -4.7\nu2 -1 1.5\nu3 2 -3.0\nu4 -1 0.5\n",
+        "eval key.txt {} --column second --higher bonafide",
+        0.0,
+    ),
+    Case(
+        "ASVspoof 5, a verification system",
+        "asv.tsv",
+        "spk\ttrial\tasv-label\tasv-score\nS1\tu1\tspoof\t1\nS1\tu2\ttarget\t2\n",
+        "eval key.txt {}",
+        refusal="its only scores are those of a speaker verification system (asv-score)",
+    ),
+    Case(
+        "ASVspoof 2019, a verification system",
+        "asv2.txt",
+        COMPANIONS["asv.txt"],
+        "eval key.txt {}",
+        refusal="use: spoofspan eval KEY SCORES --asv-scores asv2.txt -m utterance-min-tdcf",
+    ),
+    Case(
+        "two columns without a polarity",
+        "s.csv",
+        "utt,score_a,score_b\nu1,0.1,0.2\nu2,0.3,0.4\n",
+        "eval key.txt {}",
+        refusal="score_a, score_b; name the one to read: --column, and what high values of it mean: --higher bonafide",
+    ),
     Case("ASVspoof 2021", "s.txt", "u1 -4.7\nu2 1.5\nu3 -3.0\nu4 0.5\n", UTT + " --higher bonafide", 0.0),
     Case(
         "ASVspoof 2021", "s.txt", "u1 -4.7\nu2 1.5\nu3 -3.0\nu4 0.5\n", UTT, refusal="give --higher bonafide or spoof"
@@ -187,7 +215,7 @@ CASES = [
         "s.csv",
         "ID_audio,label,score_spoof,score_bonafide\nu1,0,1.8,-0.8\nu2,1,-1,2\nu3,0,1.5,-1\nu4,1,-2,3\n",
         UTT,
-        refusal="several columns of scores, score-spoof, score-bonafide; name the one to read: --column",
+        refusal="several columns of scores, score_spoof, score_bonafide; name the one to read: --column",
     ),
     Case(
         "DeepFense",
@@ -305,7 +333,7 @@ CASES = [
         "l.parquet",
         parquet(utt=list(LABELS), labels=list(LABELS.values())),
         REF + " --spoof-label 1",
-        refusal="give --hop in seconds",
+        refusal="give --reference-hop in seconds",
     ),
     Case(
         "SPADE",
@@ -384,6 +412,10 @@ CASES = [
         REF,
         0.0,
     ),
+    Case("numpy", "l.npz", saved(lambda to: np.savez(to, **LABELS)), REF, refusal="in seconds with --reference-hop"),
+    Case("HTK", "u1.lab", "0 5000000 bonafide\n5000000 10000000 spoof\n", REF, refusal="HTK's times are in 100 ns"),
+    Case("MFA", "u1.csv", "Begin,End,Label,Type,Speaker\n0.1,0.4,hi,words,s\n", REF, refusal="--regions words.uem"),
+    Case("TeX", "a.txt", "\\section{a}\n\\item b\n", REF, refusal="no reference format is recognised"),
     Case("Kaldi", "segments", "s1 u1 0 0.5\ns2 u1 0.5 1.0\ns3 u2 0 1.0\n", REF, 0.0),
     Case("Kaldi", "other/segments", "s1 u1 0 0.5\ns2 u1 0.5 1.0\n", REF, refusal="put a file utt2label with lines"),
     Case(

@@ -98,7 +98,7 @@ def test_lists_are_read_like_arrays(kind, tmp_path):
 def test_attacks_in_arrays_are_spoof_of_that_kind(tmp_path):
     labels = {"u1": np.array(["bonafide", "A07", "A08", "A08"])}
     references = ss.read_references(save(tmp_path / "labels.npz", labels), hop=HOP)
-    assert references.kind_names == ("A07", "A08")
+    assert references.attack_names == ("A07", "A08")
     assert spoof_ns(references) == {"u1": 60_000_000}
 
 

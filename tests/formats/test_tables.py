@@ -204,7 +204,7 @@ def test_several_files_are_one_corpus(name: str) -> None:
 
 def test_files_of_one_corpus_may_differ_in_their_types() -> None:
     seconds = pa.table({"utterance": ["u1"], "start": [0.0], "end": [1.2], "label": ["spoof"]})
-    ns = pa.table({"utterance": ["u2"], "start": [0], "end": [10**9], "label": ["A07"], "kind": ["A07"]})
+    ns = pa.table({"utterance": ["u2"], "start": [0], "end": [10**9], "label": ["A07"], "attack": ["A07"]})
     files = []
     for table in (seconds, ns):
         buffer = io.BytesIO()
@@ -544,7 +544,11 @@ MALFORMED_REFERENCES: list[tuple[str, str | bytes, str]] = [
     ),
     ("no duration", "utterance,start,end,label,duration\nu1,0,1,spoof,2\nu2,0,1,spoof,\n", "'u2' has no duration"),
     ("duration 0", "utterance,start,end,label,duration\nu1,0,1,spoof,0\n", "the duration is not positive"),
-    ("kind against label", "utterance,start,end,label,kind\nu1,0,1,A07,A08\n", "the attack 'A07', the kind is 'A08'"),
+    (
+        "kind against label",
+        "utterance,start,end,label,attack\nu1,0,1,A07,A08\n",
+        "the label is attack 'A07', but the column attack says 'A08'",
+    ),
     ("latin-1", REF.encode() + b"u1,0,1,spoof\nu\xe9,0,1,spoof\n", "ref.csv:3: not UTF-8 text"),
     ("latin-1 header", b"utterance,start,end,label,r\xe9m\nu1,0,1,spoof,x\n", "ref.csv:1: not UTF-8 text"),
     ("UTF-16", REF.encode("utf-16"), "not a text file (it has a NUL byte)"),
@@ -703,7 +707,7 @@ MALFORMED_REFERENCE_TABLES = {
     "labels as integers": (ref_table(label=[0, 1]), "nothing says which of them means spoof"),
     "labels as bool": (ref_table(label=[True, False]), "nothing says which of them means spoof"),
     "labels as lists": (ref_table(label=[["spoof"], ["spoof"]]), "labels are words"),
-    "kinds as integers": (ref_table(kind=[1, 2]), "column 'kind' is of type int64"),
+    "attacks as integers": (ref_table(attack=[1, 2]), "column 'attack' is of type int64"),
     "durations as text": (ref_table(duration=["1", "2"]), "column 'duration' is of type string"),
     "damaged metadata": (with_metadata(ref_table(), "{"), "metadata 'spoofspan' cannot be read"),
     "metadata of another kind": (with_metadata(ref_table(), [1]), "metadata 'spoofspan' cannot be read"),

@@ -20,7 +20,7 @@ import spoofspan as ss
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'spoofspan[torch]'")
 torchmetrics = pytest.importorskip("torchmetrics", reason="torchmetrics is not installed")
 
-from spoofspan.integrations.torch import PointEER, RangeEER, Unpadded  # noqa: E402
+from spoofspan.integrations.torch import PointEER, RangeEER, RangeF1, Unpadded, UtteranceEER  # noqa: E402
 
 pytestmark = [pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning"), pytest.mark.slow]
 HERE = Path(__file__).parents[1]
@@ -38,6 +38,12 @@ def padded(scores, utterances):
     return torch.from_numpy(batch), torch.tensor([len(row) for row in rows])
 
 
+def batch_of(scores, utterances, target):
+    """A batch with its target between scores and lengths."""
+    preds, lengths = padded(scores, utterances)
+    return preds, target, lengths
+
+
 def feed(metric, references, scores, rng, size=3):
     """Update with the corpus in batches of any order."""
     where = {utt: i for i, utt in enumerate(scores.utterances)}
@@ -45,7 +51,8 @@ def feed(metric, references, scores, rng, size=3):
     for first in range(0, len(order), size):
         chosen = order[first : first + size]
         batch = references.take(chosen)
-        metric.update(*padded(scores, [where[utt] for utt in batch.utterances]), batch)
+        preds, lengths = padded(scores, [where[utt] for utt in batch.utterances])
+        metric.update(preds, batch, lengths)
 
 
 def measured(function):
@@ -130,7 +137,7 @@ def test_without_exact_the_bounds_are_those_of_the_state(corpus):
     state = ss.EerState.of(ss.overlay(references, scores))
     assert metric.bounds() == state.bracket()
     numbers = metric.compute()
-    assert list(numbers) == ["range_eer", "range_eer_low", "range_eer_high"]
+    assert list(numbers) == ["range_eer", "range_eer_low", "range_eer_high", "range_eer_threshold"]
     assert numbers["range_eer"].item() == state.bracket().midpoint
     scalar = RangeEER(0.02, higher="bonafide", bracket=False)
     feed(scalar, references, scores, random.Random(2), size=8)
@@ -262,7 +269,7 @@ def test_reset_forward_and_collections(corpus):
         both.reset()
     for first in range(0, 33, 6):
         chosen = np.arange(first, min(first + 6, 33))
-        batch = both(*padded(scores, chosen), references.take(chosen))
+        batch = both(*batch_of(scores, chosen, references.take(chosen)))
         alone = measured(lambda chosen=chosen: ss.range_eer(references.take(chosen), scores.take(chosen)))
         assert batch["range_eer"].item() == alone.value
     assert both.compute()["range_eer"].item() == expected["range_eer"]
@@ -280,7 +287,7 @@ def test_metrics_that_look_alike_at_first_stay_apart():
         "u2": [(0.02, 0.04, "spoof"), (0.06, 0.08, "bonafide")],
     }
     for utt, values in scores.items():
-        both.update(torch.from_numpy(values)[None], [4], [ranges[utt]])
+        both.update(torch.from_numpy(values)[None], [ranges[utt]], [4])
     references = ss.References.from_ranges(ranges)
     frames = ss.Scores.from_frames(scores, hop=0.02, higher="bonafide")
     for gaps in rules:
@@ -292,7 +299,7 @@ def test_half_precision_scores_count_as_they_are(corpus):
     references, scores = corpus
     metric = RangeEER(0.02, higher="bonafide", exact=True)
     batch, lengths = padded(scores, range(33))
-    metric.update(batch.to(torch.bfloat16), lengths, references)
+    metric.update(batch.to(torch.bfloat16), references, lengths)
     values = torch.from_numpy(scores.values).to(torch.bfloat16).to(torch.float32).numpy()
     rounded = ss.Scores.from_columns(scores.utterances, scores.offsets, values, hop=0.02, higher="bonafide")
     assert metric.compute()["range_eer"].item() == ss.range_eer(references, rounded).value
@@ -317,11 +324,11 @@ def test_labels_of_frames_are_the_ranges_they_stand_for(spoof_label, metric_clas
     tensor = torch.from_numpy(labels)
     for given in (
         (tensor,),
-        (lengths, tensor),
+        (tensor, lengths),
         (labels,),
-        (lengths, labels),
+        (labels, lengths),
         (tensor[:, :30],),
-        (lengths, tensor[:, :30]),
+        (tensor[:, :30], lengths),
     ):
         metric = metric_class(hop=0.02, higher="bonafide", exact=True, bracket=False, spoof_label=spoof_label)
         metric.update(torch.from_numpy(scores), *given)
@@ -336,21 +343,19 @@ def test_labels_of_frames_that_leave_something_open_are_refused():
     with pytest.raises(ss.UsageError, match="must be 0, 1, or negative for none, not 2"):
         knowing.update(scores, labels)
     with pytest.raises(ss.UsageError, match=r"as the scores are, \(1, 3\), not \(2, 3\)"):
-        knowing.update(scores, [3], torch.zeros(2, 3))
-    with pytest.raises(ss.UsageError, match=r"give update\(scores, lengths, .* or update\(scores, labels\)"):
+        knowing.update(scores, torch.zeros(2, 3), [3])
+    with pytest.raises(ss.UsageError, match=r"comes third: update\(preds, target, lengths\)"):
         knowing.update(scores, [3])
 
 
 def test_labels_at_another_hop_are_refused():
     scores, metric = torch.zeros(2, 100), RangeEER(0.02, higher="bonafide", spoof_label=1)
-    for given in ((torch.zeros(2, 50),), (torch.zeros(2, 200),), ([100, 90], torch.zeros(2, 200))):
-        with pytest.raises(
-            ss.UsageError, match=r"\(2, 100\), not .* at another hop, give update\(scores, lengths, ranges"
-        ):
+    for given in ((torch.zeros(2, 50),), (torch.zeros(2, 200),), (torch.zeros(2, 200), [100, 90])):
+        with pytest.raises(ss.UsageError, match=r"\(2, 100\), not .* at another hop, give their ranges in seconds"):
             metric.update(scores, *given)
     # a frame more or less is the front-end's, and padding has no hop
     padding = torch.nn.functional.pad(torch.zeros(2, 100), (0, 100), value=-100)
-    for given in ((torch.zeros(2, 99),), ([100, 90], torch.zeros(2, 101)), ([100, 90], padding), (padding,)):
+    for given in ((torch.zeros(2, 99),), (torch.zeros(2, 101), [100, 90]), (padding, [100, 90]), (padding,)):
         metric.update(scores, *given)
 
 
@@ -378,7 +383,7 @@ def test_ranges_may_be_lists(corpus):
         for i in range(33)
     ]
     for first in range(0, 33, 4):
-        metric.update(*padded(scores, range(first, min(first + 4, 33))), listed[first : first + 4])
+        metric.update(*batch_of(scores, range(first, min(first + 4, 33)), listed[first : first + 4]))
     assert metric.compute()["range_eer"].item() == ss.range_eer(references, scores).value
 
 
@@ -398,7 +403,7 @@ def test_an_update_waits_for_no_device(corpus):
     batch, lengths = padded(scores, range(8))
     lengths = lengths.tolist()
     with Watch():
-        metric.update(batch, lengths, references.take(np.arange(8)))
+        metric.update(batch, references.take(np.arange(8)), lengths)
     assert "index_add_" in seen
     assert not seen & {"_local_scalar_dense", "item", "nonzero", "masked_select", "equal", "is_nonzero"}
 
@@ -410,7 +415,7 @@ def test_totals_past_2_to_the_63_are_exact():
     amounts = {}
     for i in range(24):
         score, label = np.float32(i % 5), "spoof" if i % 3 == 0 else "bonafide"
-        metric.update(torch.tensor([[float(score)]]), [1], [[(0.0, years - i * 1e-3, label)]])
+        metric.update(torch.tensor([[float(score)]]), [[(0.0, years - i * 1e-3, label)]], [1])
         key = float(score)
         bona_fide, spoof = amounts.get(key, (0, 0))
         ns = round((years - i * 1e-3) * 1e9)
@@ -430,21 +435,21 @@ def test_what_is_wrong_is_said(corpus):
     batch, lengths = padded(scores, range(4))
     few = references.take(np.arange(4))
     with pytest.raises(ss.UsageError, match="batch, frames"):
-        metric.update(batch[0], lengths, few)
+        metric.update(batch[0], few, lengths)
     with pytest.raises(ss.UsageError, match="which of them means spoof"):
         metric.update(batch, torch.zeros_like(batch))
     with pytest.raises(ss.UsageError, match=r"a hop of 20 s is longer than every utterance .* 20 ms is 0\.02"):
-        RangeEER(20, higher="bonafide").update(torch.zeros(1, 3), [3], [[(0.0, 0.06, "spoof")]])
+        RangeEER(20, higher="bonafide").update(torch.zeros(1, 3), [[(0.0, 0.06, "spoof")]], [3])
     with pytest.raises(ss.UsageError, match="one number of frames"):
-        metric.update(batch, lengths + 1000, few)
+        metric.update(batch, few, lengths + 1000)
     with pytest.raises(ss.UsageError, match="one for each"):
-        metric.update(batch, lengths, references)
+        metric.update(batch, references, lengths)
     with pytest.raises(ss.UsageError, match="list with the ranges"):
-        metric.update(batch, lengths, {"u1": []})
+        metric.update(batch, {"u1": []}, lengths)
     with pytest.raises(ss.UsageError, match="without rounding"):
-        metric.update(batch.double(), lengths, few)
+        metric.update(batch.double(), few, lengths)
     with pytest.raises(ss.DataError, match="no score"):
-        metric.update(batch[:, :5], [5] * 4, few)
+        metric.update(batch[:, :5], few, [5] * 4)
     with pytest.raises(ss.UsageError, match="whole curve"):
         RangeEER(0.02, higher="bonafide", eer_rule="convex-hull")
     with pytest.raises(ss.UsageError, match="undefined"):
@@ -453,18 +458,18 @@ def test_what_is_wrong_is_said(corpus):
         RangeEER(0.02, higher="bonafide", gap="bonafide")
     with pytest.raises(ss.UsageError, match=r"dtype=torch.float64: valid: 'float16', 'float32', 'float64'"):
         RangeEER(0.02, higher="bonafide", dtype=torch.float64)
-    with pytest.raises(ss.UsageError, match=r"scores must be a tensor .* not a ndarray"):
-        metric.update(batch.numpy(), lengths, few)
-    with pytest.raises(ss.UsageError, match=r"scores must be floats, not torch.bool: an EER needs scores"):
-        metric.update(batch > 0, lengths, few)
+    with pytest.raises(ss.UsageError, match=r"preds must be a tensor .* not a ndarray"):
+        metric.update(batch.numpy(), few, lengths)
+    with pytest.raises(ss.UsageError, match=r"preds must be floats, not torch.bool: measures need scores"):
+        metric.update(batch > 0, few, lengths)
     with pytest.raises(ss.UsageError, match="its ranges must be a list of"):
-        metric.update(batch, lengths, batch.long().tolist())
+        metric.update(batch, batch.long().tolist(), lengths)
     with pytest.raises(ss.UsageError, match=r"not \(4, 9, 2\); of the logits of two classes, give their difference"):
-        metric.update(torch.zeros(4, 9, 2), lengths, few)
-    with pytest.raises(ss.UsageError, match=r"scores are on meta, the metric on cpu; use metric.to\(device\)"):
-        metric.update(batch.to("meta"), lengths, few)
+        metric.update(torch.zeros(4, 9, 2), few, lengths)
+    with pytest.raises(ss.UsageError, match=r"preds are on meta, the metric on cpu; use metric.to\(device\)"):
+        metric.update(batch.to("meta"), few, lengths)
     with pytest.raises(ss.UsageError, match="give the metric dtype='float32'"):
-        RangeEER(0.02, higher="bonafide", dtype="float16").update(batch.float(), lengths, few)
+        RangeEER(0.02, higher="bonafide", dtype="float16").update(batch.float(), few, lengths)
 
 
 def test_lengths_are_frames_and_no_shares_of_the_longest(corpus):
@@ -472,11 +477,11 @@ def test_lengths_are_frames_and_no_shares_of_the_longest(corpus):
     batch, lengths = padded(scores, range(4))
     few, metric = references.take([0, 1, 2, 3]), RangeEER(0.02, higher="bonafide", exact=True, undefined="nan")
     shares = lengths / batch.shape[1]
-    for wrong in (shares, shares.tolist(), lengths.double(), 4, None):
+    for wrong in (shares, shares.tolist(), lengths.double(), 4):
         with pytest.raises(ss.UsageError, match=r"whole numbers.*mask.sum.*\(lengths \* scores.shape\[1\]\).round"):
-            metric.update(batch, wrong, few)
+            metric.update(batch, few, wrong)
     for right in ((shares * batch.shape[1]).round().long(), lengths.tolist(), lengths.numpy(), list(lengths)):
-        metric.update(batch, right, few)
+        metric.update(batch, few, right)
 
 
 def test_a_nan_is_an_error_and_padding_is_not(corpus):
@@ -485,18 +490,151 @@ def test_a_nan_is_an_error_and_padding_is_not(corpus):
     few = references.take(np.arange(4))
     batch[:, -1] = torch.nan
     metric = RangeEER(0.02, higher="bonafide")
-    metric.update(batch, lengths, few)
+    metric.update(batch, few, lengths)
     assert 0 < metric.compute()["range_eer"] < 1
     batch[2, 3] = torch.nan
-    metric.update(batch, lengths, few)
+    metric.update(batch, few, lengths)
     with pytest.raises(ss.DataError, match="1 scores are NaN"):
         metric.compute()
+
+
+def test_the_names_of_torchmetrics_are_taken_and_lengths_come_third(corpus):
+    references, scores = corpus
+    batch, lengths = padded(scores, range(4))
+    few = references.take(np.arange(4))
+    metric, positional = (RangeEER(0.02, higher="bonafide", exact=True) for _ in range(2))
+    metric.update(preds=batch, target=few, lengths=lengths)
+    positional.update(batch, few, lengths)
+    assert metric.compute() == positional.compute()
+    for swapped in (lengths, lengths.tolist(), lengths.numpy()):
+        with pytest.raises(ss.UsageError, match=r"comes third: update\(preds, target, lengths\)"):
+            metric.update(batch, swapped, few)
+
+
+def test_the_result_has_the_threshold(corpus):
+    references, scores = corpus
+    exact, rough, one = (RangeEER(0.02, higher="bonafide", **how) for how in ({"exact": True}, {}, {"bracket": False}))
+    for metric in (exact, rough, one):
+        feed(metric, references, scores, random.Random(1), size=8)
+    expected = ss.range_eer(references, scores)
+    assert exact.compute()["range_eer_threshold"].item() == expected.threshold == exact.threshold
+    found = rough.bounds()
+    assert found.lowest_threshold <= rough.compute()["range_eer_threshold"] <= found.highest_threshold
+    assert one.threshold == rough.threshold
+
+
+def test_a_metric_says_what_it_is():
+    assert repr(RangeEER(0.02, higher="spoof")) == "RangeEER(hop=0.02, higher='spoof')"
+    point = PointEER(0.16, hop=0.02, higher="bonafide", exact=True, bracket=False, spoof_label=1)
+    said = "PointEER(resolution=0.16, exact=True, bracket=False, hop=0.02, higher='bonafide', spoof_label=1)"
+    assert repr(point) == said
+    assert eval(said) == point or repr(eval(said)) == said
+    assert repr(RangeF1(0.5, 0.02, higher="spoof")) == "RangeF1(threshold=0.5, hop=0.02, higher='spoof')"
+
+
+@pytest.mark.parametrize("higher", ["bonafide", "spoof"])
+def test_whole_utterances_have_the_bits_of_the_package(higher):
+    rng = np.random.default_rng(8)
+    lengths = rng.integers(5, 40, 33).tolist()
+    labels = {f"u{i}": (rng.random(count) < 0.1) * (i % 2) for i, count in enumerate(lengths)}
+    references = ss.References.from_labels(labels, 0.02, spoof_label=1)
+    frames = {name: (rng.normal(0, 1, one.size) - one).astype(np.float32) for name, one in labels.items()}
+    scores = ss.Scores.from_frames(frames, 0.02, higher=higher)
+    metric = UtteranceEER(0.02, higher=higher, exact=True)
+    feed(metric, references, scores, random.Random(1), size=8)
+    expected = ss.utterance_eer(references, scores)
+    numbers = metric.compute()
+    assert numbers["utterance_eer"].item() == expected.value
+    assert numbers["utterance_eer_threshold"].item() == expected.threshold
+
+
+@pytest.mark.parametrize("higher", ["bonafide", "spoof"])
+@pytest.mark.parametrize("place", [-1.0, 0.1, 0.25])
+def test_f1_at_a_threshold_has_the_bits_of_the_package(corpus, higher, place):
+    references, scores = corpus
+    scores = replace(scores, higher=higher)
+    on_a_score = float(scores.values[int(abs(place) * 40)])
+    for threshold in (place, on_a_score, float(np.nextafter(on_a_score, 9))):
+        metric = RangeF1(threshold, 0.02, higher=higher)
+        feed(metric, references, scores, random.Random(1), size=8)
+        expected = ss.evaluate(references, scores, ["range-f1"], threshold=threshold)["range-f1"].value
+        assert metric.compute().item() == expected
+    at_eer = RangeF1(ss.range_eer(references, scores), 0.02, higher=higher)
+    assert at_eer.threshold == ss.range_eer(references, scores).threshold
+
+
+def test_f1_of_nothing_has_no_value():
+    for undefined in ("raise", "nan"):
+        metric = RangeF1(0.5, 0.02, higher="bonafide", undefined=undefined)
+        metric.update(torch.ones(1, 3), [[(0.0, 0.06, "bonafide")]])
+        if undefined == "raise":
+            with pytest.raises(ss.UndefinedMeasureError, match="F1 has no value"):
+                metric.compute()
+        else:
+            assert metric.compute().isnan()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_logged_scalar_is_not_off_by_a_tenth_of_a_point_without_a_warning(seed):
+    rng = np.random.default_rng(seed)
+    labels = torch.from_numpy(rng.integers(0, 2, (8, 800)))
+    logits = torch.from_numpy(rng.normal(0, 1, (8, 800)).astype(np.float32)) * 3 + (1 - 2 * labels) * rng.uniform(1, 6)
+    squeezed = (
+        logits,
+        torch.sigmoid(logits * 4),
+        0.5 + logits / 2000,
+        1000 + logits,
+        logits.round(),
+        torch.tanh(logits) * 1e-4,
+    )[seed % 6].to(torch.float32)
+    metric, exact = (RangeEER(0.02, higher="bonafide", spoof_label=1, **how) for how in ({}, {"exact": True}))
+    for one in (metric, exact):
+        one.update(squeezed, labels)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        logged, true = metric.compute()["range_eer"].item(), exact.compute()["range_eer"].item()
+    assert abs(logged - true) <= 0.001 or any("bound the EER only" in str(one.message) for one in warned)
+
+
+def test_utterances_that_were_counted_twice_are_warned_of():
+    rows = [[(0.0, 0.02, "bonafide"), (0.02, 0.04, "spoof")]]
+    metric = RangeEER(0.02, higher="bonafide", exact=True, size=2)
+    for _ in range(2):
+        metric.update(torch.tensor([[0.9, 0.1]]), rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        metric.compute()
+    metric.update(torch.tensor([[0.9, 0.1]]), rows)
+    with pytest.warns(ss.SpoofspanWarning, match="3 utterances were counted, and the data set has 2: a Distributed"):
+        metric.compute()
+
+
+def test_a_metric_draws_its_det_curve_and_its_history(corpus):
+    pytest.importorskip("matplotlib", reason="figures need matplotlib")
+    from matplotlib import pyplot as plt
+
+    references, scores = corpus
+    metric = RangeEER(0.02, higher="bonafide")
+    feed(metric, references, scores, random.Random(1), size=8)
+    figure, ax = metric.plot()
+    assert ax in figure.axes
+    line = ax.get_lines()[0]
+    curve = ss.error_curve(references, scores)
+    exact = set(zip(curve.false_positive_rates.tolist(), curve.false_negative_rates.tolist(), strict=True))
+    drawn = list(zip(line.get_xdata().tolist(), line.get_ydata().tolist(), strict=True))
+    assert len(drawn) > 20
+    assert set(drawn) <= exact
+    _, mine = plt.subplots()
+    assert metric.plot(ax=mine)[1] is mine
+    one = RangeEER(0.02, higher="bonafide", bracket=False)
+    assert one.plot([torch.tensor(0.2), torch.tensor(0.1)], mine)[1] is mine
+    plt.close("all")
 
 
 def test_one_class_has_no_value():
     for undefined in ("raise", "nan"):
         metric = RangeEER(0.02, higher="spoof", undefined=undefined)
-        metric.update(torch.zeros(1, 3), [3], [[(0.0, 0.06, "bonafide")]])
+        metric.update(torch.zeros(1, 3), [[(0.0, 0.06, "bonafide")]], [3])
         if undefined == "raise":
             with pytest.raises(ss.UndefinedMeasureError, match="no spoofed time"):
                 metric.compute()
@@ -540,22 +678,22 @@ import sys, random
 import numpy as np, torch, torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/integrations"]
-from test_torch import make_corpus, padded
+from test_torch import batch_of, make_corpus
 from spoofspan.integrations.torch import PointEER, RangeEER, Unpadded
 dist.init_process_group("gloo", init_method=sys.argv[2], world_size=2, rank=int(sys.argv[3]))
 references, scores = make_corpus()
 loader = DataLoader(range(33), batch_size=4, sampler=DistributedSampler(range(33), shuffle=True, seed=2))
-metrics = [RangeEER(0.02, higher="bonafide", exact=exact) for exact in (True, False)]
+metrics = [RangeEER(0.02, higher="bonafide", exact=exact, size=33) for exact in (True, False)]
 metrics.append(PointEER(0.04, 0.02, higher="bonafide", exact=True))
 unpadded = Unpadded(33)
 for batch in loader:
     chosen = batch.numpy()[unpadded(len(batch))]
     if chosen.size:
         for metric in metrics:
-            metric.update(*padded(scores, chosen), references.take(chosen))
+            metric.update(*batch_of(scores, chosen, references.take(chosen)))
 metrics.append(RangeEER(0.02, higher="bonafide", exact=True))
 if dist.get_rank() == 0:  # the other process sees no batch at all
-    metrics[-1].update(*padded(scores, range(33)), references)
+    metrics[-1].update(*batch_of(scores, range(33), references))
 for metric in metrics:
     print(" ".join(value.item().hex() for value in metric.compute().values()), flush=True)
 dist.destroy_process_group()
@@ -580,7 +718,15 @@ def test_two_processes_have_the_bits_of_one(corpus):
     references, scores = corpus
     bounds = ss.EerState.of(ss.overlay(references, scores)).bracket()
     value, points = ss.range_eer(references, scores).value, ss.point_eer(references, scores, 0.04).value
-    expected = [[value] * 3, [bounds.midpoint, bounds.low, bounds.high], [points] * 3, [value] * 3]
+    at = ss.range_eer(references, scores).threshold
+    middle = (bounds.lowest_threshold + bounds.highest_threshold) / 2
+    of_points = ss.point_eer(references, scores, 0.04).threshold
+    expected = [
+        [value] * 3 + [at],
+        [bounds.midpoint, bounds.low, bounds.high, middle],
+        [points] * 3 + [of_points],
+        [value] * 3 + [at],
+    ]
     for out, _ in said:
         assert [[float.fromhex(one) for one in line.split()] for line in out.splitlines()] == expected
 
@@ -620,5 +766,5 @@ def test_accelerate_gathers_the_same_bits(corpus):
     metric = RangeEER(0.02, higher="bonafide", exact=True).to(accelerator.device)
     for batch in loader:
         chosen = accelerator.gather_for_metrics(batch).numpy()
-        metric.update(*padded(scores, chosen), references.take(chosen))
+        metric.update(*batch_of(scores, chosen, references.take(chosen)))
     assert metric.compute()["range_eer"].item() == ss.range_eer(references, scores).value

@@ -14,7 +14,7 @@ from small_corpora import frames_of, references_of
 
 import spoofspan as ss
 from spoofspan.data.rules import Rules
-from spoofspan.mass import score_rules
+from spoofspan.mass import score_runs
 from spoofspan.mass.exact_sums import digits, group_means, quotients
 from spoofspan.mass.score_runs import RangeRuns
 
@@ -174,7 +174,7 @@ def combined(utterances, rule, higher="bonafide", dtype=np.float64):
     offsets = np.concatenate(([0], np.cumsum([len(rows) for rows in sorted_rows])))
     runs = RangeRuns(offsets, np.array([row[2] for row in flat], dtype), higher, starts, ends)
     names = tuple(f"u{i}" for i in range(len(utterances)))
-    made = score_rules.resolve_overlaps(names, runs, Rules(overlap=rule), [])
+    made = score_runs.resolve_overlaps(names, runs, Rules(overlap=rule), [])
     columns = zip(made.starts.tolist(), made.ends.tolist(), made.values.tolist(), strict=True)
     listed = list(columns)
     return [listed[a:b] for a, b in zip(made.offsets[:-1], made.offsets[1:], strict=True)]
@@ -184,7 +184,7 @@ def combined(utterances, rule, higher="bonafide", dtype=np.float64):
 @pytest.mark.parametrize("higher", ["bonafide", "spoof"])
 @pytest.mark.parametrize("rows_per_block", [1, 1 << 18])
 def test_overlaps_equal_the_brute_force(higher, dtype, rows_per_block, monkeypatch):
-    monkeypatch.setattr(score_rules, "ROWS_PER_BLOCK", rows_per_block)
+    monkeypatch.setattr(score_runs, "ROWS_PER_BLOCK", rows_per_block)
     for seed in range(60):
         rng = random.Random(seed)
 

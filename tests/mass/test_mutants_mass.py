@@ -14,8 +14,8 @@ import spoofspan.mass.points
 import spoofspan.mass.ranges
 import spoofspan.measures.eer
 from spoofspan.data.rules import Touched
-from spoofspan.measures.crossing import crossing
 from spoofspan.measures.curve import error_curve_of
+from spoofspan.measures.eer import crossing
 from spoofspan.measures.operating_point import totals
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")

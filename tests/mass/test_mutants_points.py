@@ -10,7 +10,7 @@ from small_corpora import MS, TWO, TWO_SCORES, content, frames_of, references_of
 
 import spoofspan as ss
 import spoofspan.mass.points
-from spoofspan.mass.grid import Grid
+from spoofspan.mass.point_labels import Grid
 from spoofspan.measures.operating_point import totals
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")

@@ -11,9 +11,8 @@ from small_corpora import content
 
 import spoofspan as ss
 from spoofspan.data.rules import Rules
-from spoofspan.mass.grid import Grid
 from spoofspan.mass.labelling import Labelling
-from spoofspan.mass.point_labels import bona_fide_shares, classes_of_points, label_points
+from spoofspan.mass.point_labels import Grid, bona_fide_shares, classes_of_points, label_points
 
 MS = 1_000_000
 IGNORED = 3

@@ -13,7 +13,7 @@ from small_corpora import frames_of, references_of
 
 import spoofspan as ss
 import spoofspan.demo
-from spoofspan.mass.pooling import extreme
+from spoofspan.mass.points import extreme
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from spoofspan.base.columns import offsets_of
-from spoofspan.mass.score_rules import _rows_past
 from spoofspan.mass.score_runs import FrameRuns, RangeRuns
 
 pytestmark = pytest.mark.quick
@@ -65,19 +64,3 @@ def test_runs_are_cut_where_a_loop_cuts_them(kind, seed):
             before = [run for run in single_runs(runs, utterance) if run[1] < times[at]]
             assert rows[at] == runs.offsets[utterance] + len(before)
             assert rest[at] == (max(before[-1][2] - times[at], 0) if before else 0)
-
-
-@pytest.mark.parametrize("seed", range(40))
-@pytest.mark.parametrize("overlap", [False, True])
-def test_rows_past_the_extent_are_those_a_loop_finds(overlap, seed):
-    rng = np.random.default_rng(seed)
-    utterances = int(rng.integers(1, 12))
-    runs, extents = some_ranges(rng, utterances, overlap=overlap), rng.integers(1, 220, utterances)
-    rows, limit = _rows_past(runs, extents, overlap=overlap)
-    expected = [
-        (row, extents[utterance])
-        for utterance in range(utterances)
-        for row, _, end in single_runs(runs, utterance)
-        if end > extents[utterance]
-    ]
-    assert list(zip(rows.tolist(), limit.tolist(), strict=True)) == expected

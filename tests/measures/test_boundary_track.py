@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from command_line import run_command as run
+from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
 import spoofspan as ss
 from spoofspan.formats.tables import parquet
@@ -66,6 +67,45 @@ def test_the_command_line_takes_a_boundary_track(tmp_path, capsys):
     assert (code, "--boundary-scores FILE" in " ".join(said.split())) == (2, True)
     code, _, said = run(["eval", *files, "--boundary-scores", tmp_path / "s.parquet"], capsys)
     assert (code, "add -m point-boundary-eer@20ms" in " ".join(said.split())) == (2, True)
+
+
+def boundary_points(one, ms):
+    """1 where a point has any spoof and a neighbour has none, in milliseconds; a second way to BAM's labels."""
+    spoof = [any(a < k + ms and k < b for a, b in one["spoof"]) for k in range(0, one["duration"], ms)]
+    edges = zip([spoof[0], *spoof], spoof, [*spoof[1:], spoof[-1]], strict=False)
+    return [int(here and not (before and after)) for before, here, after in edges]
+
+
+@pytest.mark.parametrize("ms", TOOL)
+@pytest.mark.parametrize("threshold", [0.2, 0.5, 0.8])
+def test_ratios_of_boundary_points_are_those_of_scikit_learn(ms, threshold):
+    references, track = corpus(ms)
+    labels = [label for one in CASE.values() for label in boundary_points(one, int(ms))]
+    assert (sum(labels), len(labels)) == (TOOL[ms]["boundaries"], TOOL[ms]["points"])
+    called = [score > threshold for one in CASE.values() for score in one["scores"][ms]]
+    names = {name: f"point-boundary-{name}@{ms}ms" for name in ("precision", "recall", "f1", "accuracy")}
+    how = {"boundary_scores": track, "gaps": "bonafide", "threshold": threshold}
+    found = ss.evaluate(references, track, list(names.values()), **how)
+    precision, recall, f1, _ = precision_recall_fscore_support(labels, called, average="binary")
+    expected = {"precision": precision, "recall": recall, "f1": f1, "accuracy": accuracy_score(labels, called)}
+    assert {name: found[names[name]].value for name in names} == pytest.approx(expected, abs=1e-12)
+
+
+def test_without_a_threshold_they_are_taken_at_the_eer_of_the_track():
+    references, track = corpus("20")
+    names = ["point-boundary-eer@20ms", "point-boundary-accuracy@20ms"]
+    how = {"boundary_scores": track, "gaps": "bonafide"}
+    at_eer = ss.evaluate(references, track, names, confidence=0.95, **how)
+    assert at_eer[names[1]].threshold == at_eer[names[0]].threshold
+    assert at_eer[names[1]].interval.low < at_eer[names[1]].value < at_eer[names[1]].interval.high
+    given = ss.evaluate(references, track, names[1], threshold=at_eer[names[0]], **how)
+    assert given[names[1]].exact_value == at_eer[names[1]].exact_value
+    with pytest.raises(
+        ss.UsageError, match="on that of the boundary track; measure point-boundary-accuracy@20ms apart"
+    ):
+        ss.evaluate(references, track, [names[1], "range-f1"], threshold=0.5, **how)
+    with pytest.raises(ss.UsageError, match="measured of scores of boundaries"):
+        ss.compare(references, {"a": track, "b": track}, names[1], thresholds={"a": 0.5, "b": 0.5}, gaps="bonafide")
 
 
 def test_a_track_that_is_high_elsewhere_is_refused(demo):

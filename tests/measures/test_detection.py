@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score
+from sklearn.metrics import (
+    average_precision_score,
+    f1_score,
+    fbeta_score,
+    precision_recall_curve,
+    roc_auc_score,
+)
 
 import spoofspan as ss
 from spoofspan.data.utterance_scores import UtteranceScores
@@ -17,11 +23,11 @@ from spoofspan.measures.confusion import at_constraint, best_point, formula_of, 
 from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors
-from spoofspan.measures.ranking import auc, average_precision, exact_dot
+from spoofspan.measures.ranking import auc, average_precision, exact_dot, partial_auc
 
 pytestmark = pytest.mark.quick
 
-AT_A_THRESHOLD = sorted(name for name, kind in KINDS.items() if kind.at_threshold)
+AT_A_THRESHOLD = sorted(name for name, kind in KINDS.items() if kind.at_threshold and not kind.of_boundaries)
 NAMES = sorted(set(AT_A_THRESHOLD) - {"false-alarms-per-hour"})
 AMOUNTS = st.integers(0, 5)
 SCORES = st.integers(-4, 4).map(float)
@@ -54,13 +60,19 @@ def brute(name, tp, fp, fn, tn, p, n):
     both = p and n
     product = (tp + fp) * p * n * (tn + fn)
     root = Fraction(math.isqrt(product << 256), 1 << 128)  # to as many places as are promised
+    f1 = None if not p else (2 / (1 / precision + 1 / recall) if tp else Fraction(0))
+    other_f1 = None if not n else (2 / (Fraction(tn + fn, tn) + 1 / specificity) if tn else Fraction(0))
     return {
         "precision": precision,
         "recall": recall,
-        "f1": None if not p else (2 / (1 / precision + 1 / recall) if tp else Fraction(0)),
+        "f1": f1,
+        "f-beta": None if not p else (5 / (1 / precision + 4 / recall) if tp else Fraction(0)),
+        "class-mean-f1": (f1 + other_f1) / 2 if both else None,
         "iou": over(tp, fp + p) if p else None,
         "accuracy": over(tp + tn, p + n),
         "balanced-accuracy": (recall + specificity) / 2 if both else None,
+        "coverage": over(tp + fp + fn + tn, p + n),
+        "answered-accuracy": over(tp + tn, tp + fp + fn + tn),
         "mcc": (tp * tn - fp * fn) / root if product else None,
         "fpr": fpr,
         "fnr": fnr,
@@ -246,6 +258,40 @@ def test_auc_and_average_precision_equal_scikit_learn(rows, positive):
     assert float(auc(curve)) == pytest.approx(roc_auc_score(labels, scores, sample_weight=weights), abs=1e-12)
     expected = average_precision_score(labels, scores, sample_weight=weights)
     assert average_precision(curve, positive) == pytest.approx(expected, abs=1e-12)
+
+
+@given(ROWS, POSITIVE, st.sampled_from([0.05, 0.1, 0.5, 1.0]))
+def test_the_partial_auc_equals_scikit_learn(rows, positive, most):
+    labels, scores, weights = samples(rows, positive)
+    expected = roc_auc_score(labels, scores, sample_weight=weights, max_fpr=most)
+    assert float(partial_auc(curve_of(rows), most, positive)) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_partial_auc_counts_what_is_always_called_spoof_first():
+    filled = uncovered_curve([*SCORED, (1.5, 2.0, -9.0), (3.0, 4.0, -9.0)], "error")
+    for most in (0.2, 0.5, 1.0):
+        assert partial_auc(uncovered_curve(SCORED, "spoof"), most) == partial_auc(filled, most)
+    assert partial_auc(filled, 1.0) == auc(filled)
+    with pytest.raises(ss.UndefinedMeasureError, match="the partial AUC has no value with unanswered time"):
+        partial_auc(uncovered_curve(SCORED, "unanswered"), 0.1)
+    with pytest.raises(ss.UsageError, match="max_fpr=0: must be above 0"):
+        partial_auc(filled, 0)
+
+
+@given(ROWS, POSITIVE, st.sampled_from([0.5, 1.0, 2.0, 0.1]))
+def test_f_beta_and_the_macro_f1_of_classes_equal_scikit_learn(rows, positive, beta):
+    labels, scores, weights = samples(rows, positive)
+    curve = curve_of(rows)
+    for threshold in sorted({row[0] for row in rows})[1:]:
+        point = curve.at(threshold)
+        called = (scores >= threshold) if positive == "bonafide" else (scores > -threshold)
+        given = {"sample_weight": weights, "zero_division": 0}
+        expected = fbeta_score(labels, called, beta=beta, **given)
+        found = value_at(point, "f-beta", positive, (("beta", beta),))
+        assert float(found) == pytest.approx(expected, abs=1e-12)
+        assert value_at(point, "f-beta", positive, (("beta", 1.0),)) == value_at(point, "f1", positive)
+        expected = f1_score(labels, called, average="macro", **given)
+        assert float(value_at(point, "class-mean-f1", positive)) == pytest.approx(expected, abs=1e-12)
 
 
 def best_f1(curve, positive="spoof"):

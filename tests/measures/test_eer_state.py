@@ -14,8 +14,7 @@ from random_corpora import random_case
 
 import spoofspan as ss
 from spoofspan.measures.eer_state import MAGIC
-from spoofspan.measures.fine_bins import FineBins
-from spoofspan.measures.histogram import Bins
+from spoofspan.measures.histogram import Bins, FineBins
 
 pytestmark = pytest.mark.quick
 

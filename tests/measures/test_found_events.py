@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import spoofspan as ss
-from spoofspan.measures.events.threshold_sweep import largest_matching
+from spoofspan.measures.events.found_events import largest_matching
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "sound_events"
 CASE = json.loads((GOLDEN / "case.json").read_text(encoding="utf-8"))

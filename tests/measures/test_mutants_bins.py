@@ -12,7 +12,7 @@ from listed_blocks import ListedPart, block_of, check_every_step, find_step
 
 import spoofspan as ss
 from spoofspan.mass.score_mass import MassBlock, ScoreMass
-from spoofspan.measures.crossing import Step, next_score
+from spoofspan.measures.eer import Step, next_score
 from spoofspan.measures.histogram import BINS, BinIndex, Bins, Histogram, fill
 
 pytestmark = pytest.mark.quick

@@ -10,10 +10,9 @@ from small_corpora import MS, THREE, THREE_SCORES, TWO, TWO_SCORES, frames_of, r
 
 import spoofspan as ss
 import spoofspan.mass.ranges
-import spoofspan.measures.crossing
 import spoofspan.measures.eer
-from spoofspan.measures.crossing import crossing
 from spoofspan.measures.curve import error_curve_of
+from spoofspan.measures.eer import crossing
 from spoofspan.measures.operating_point import OperatingPoint, point_at, totals
 
 pytestmark = [pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning"), pytest.mark.quick]

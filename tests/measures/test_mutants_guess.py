@@ -10,11 +10,10 @@ from random_corpora import random_case
 from small_corpora import TWO, TWO_SCORES, frames_of, references_of
 
 import spoofspan as ss
-import spoofspan.measures.crossing
 import spoofspan.measures.eer
 import spoofspan.measures.histogram
 from spoofspan.data.scores import score_times
-from spoofspan.measures.crossing import crossing
+from spoofspan.measures.eer import crossing
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 
@@ -33,7 +32,7 @@ def test_a_wrong_guess_changes_nothing(monkeypatch):
         distinct = sorted(set(mass.scores.tolist()))
         for i, low in enumerate(distinct):
             for top in distinct[i:]:
-                monkeypatch.setattr(spoofspan.measures.crossing, "bracket", lambda sample, low=low, top=top: (low, top))
+                monkeypatch.setattr(spoofspan.measures.eer, "bracket", lambda sample, low=low, top=top: (low, top))
                 assert crossing(mass) == expected
 
 
@@ -47,7 +46,7 @@ def test_ties_beyond_int64_at_the_ends_of_a_bracket_are_exact(monkeypatch):
     scores = ss.Scores.from_columns(ids, offsets, values, starts=[0] * 20, ends=[long] * 20, higher="bonafide")
     mass = ss.overlay(references, scores)
     for low, top in ((0.25, 0.25), (0.25, 0.5), (0.25, 0.75), (0.5, 0.5), (0.5, 0.75)):
-        monkeypatch.setattr(spoofspan.measures.crossing, "bracket", lambda sample, ends=(low, top): ends)
+        monkeypatch.setattr(spoofspan.measures.eer, "bracket", lambda sample, ends=(low, top): ends)
         found = crossing(mass)
         assert (found.before.threshold, found.after.threshold) == (0.5, 0.75)
         assert (found.before.false_positive, found.before.false_negative) == (0, 9 * long)
@@ -60,7 +59,7 @@ def test_a_guess_of_equal_rates_below_the_bracket_is_wrong(monkeypatch):
     expected = crossing(mass, guess=False)
     assert (expected.before.threshold, expected.after.threshold) == (1.0, 2.0)
     assert expected.after.gap == 0.0
-    monkeypatch.setattr(spoofspan.measures.crossing, "bracket", lambda sample: (2.0, 3.0))
+    monkeypatch.setattr(spoofspan.measures.eer, "bracket", lambda sample: (2.0, 3.0))
     assert crossing(mass) == expected
 
 
@@ -69,9 +68,9 @@ def test_a_guess_that_gathers_too_much_is_given_up(monkeypatch):
     labels = [(40_000, "b"), (80_000, "s")]
     mass = ss.overlay(references_of(labels), frames_of(values))
     expected = crossing(mass, guess=False)
-    monkeypatch.setattr(spoofspan.measures.crossing, "bracket", lambda sample: (values.min(), values.max()))
-    monkeypatch.setattr(spoofspan.measures.crossing, "SAMPLE", 10)
-    monkeypatch.setattr(spoofspan.measures.crossing, "step_inside", None)  # would be called if it were not given up
+    monkeypatch.setattr(spoofspan.measures.eer, "bracket", lambda sample: (values.min(), values.max()))
+    monkeypatch.setattr(spoofspan.measures.eer, "SAMPLE", 10)
+    monkeypatch.setattr(spoofspan.measures.eer, "step_inside", None)  # would be called if it were not given up
     assert crossing(mass) == expected
 
 
@@ -82,7 +81,7 @@ def test_few_distinct_scores_take_one_pass(monkeypatch, distinct):
     values = np.rint(np.clip(scores.values, -2, 2) * (distinct - 1) / 4)
     mass = ss.overlay(references, dataclasses.replace(scores, values=values))
     expected = crossing(mass, guess=False)
-    monkeypatch.setattr(spoofspan.measures.crossing, "next_score", None)  # would be called for another pass
+    monkeypatch.setattr(spoofspan.measures.eer, "next_score", None)  # would be called for another pass
     monkeypatch.setattr(spoofspan.measures.histogram, "fill", None)
     assert crossing(mass) == expected
 
@@ -140,8 +139,8 @@ def test_the_guess_is_near_enough_for_one_pass(monkeypatch, higher, kind, resolu
         expected = crossing(mass, guess=False)
         rows = sum(block.scores.size for block in mass.blocks())
         with monkeypatch.context() as patch:
-            patch.setattr(spoofspan.measures.crossing, "SAMPLE", rows // 10)
-            ends = spoofspan.measures.crossing.bracket(mass.sample(rows // 10))
+            patch.setattr(spoofspan.measures.eer, "SAMPLE", rows // 10)
+            ends = spoofspan.measures.eer.bracket(mass.sample(rows // 10))
             low, top = ends[0], ends[-1]
             inside = sum(int(((block.scores >= low) & (block.scores <= top)).sum()) for block in mass.blocks())
             assert inside < rows // 4

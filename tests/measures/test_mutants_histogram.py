@@ -11,7 +11,7 @@ from listed_blocks import ListedPart, block_of, check_every_step, find_step
 import spoofspan as ss
 import spoofspan.measures.histogram
 from spoofspan.mass.score_mass import ScoreMass
-from spoofspan.measures.crossing import Step, crossing, next_score
+from spoofspan.measures.eer import Step, crossing, next_score
 
 # the smallest and largest, neighbours that differ in the last bit only, and both zeros
 EXTREMES = {

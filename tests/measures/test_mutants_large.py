@@ -10,8 +10,8 @@ import spoofspan as ss
 import spoofspan.mass.points
 import spoofspan.mass.ranges
 import spoofspan.measures.eer
-from spoofspan.measures.crossing import crossing
 from spoofspan.measures.curve import error_curve_of
+from spoofspan.measures.eer import crossing
 from spoofspan.measures.operating_point import totals
 
 pytestmark = [pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning"), pytest.mark.quick]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import spoofspan as ss
 from spoofspan.base.columns import positions
-from spoofspan.measures.crossing import sort_order
+from spoofspan.measures.eer import sort_order
 
 pytestmark = pytest.mark.quick
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from listed_blocks import step_by_hand
 
-from spoofspan.measures.crossing import step_inside
+from spoofspan.measures.eer import step_inside
 from spoofspan.measures.operating_point import Totals
 
 pytestmark = pytest.mark.quick

@@ -112,21 +112,20 @@ def test_a_certain_score_that_is_wrong_is_drawn_and_said():
     assert found.cllr == math.inf
     assert found.calibrated[0] == -math.inf
     pytest.importorskip("matplotlib", reason="figures need spoofspan[plot]")
-    from spoofspan.report.figures.system_figures import draw_pav, draw_reliability, draw_tippett
-
-    assert "Cllr infinite" in draw_pav([found]).axes[0].texts[0].get_text()
-    system = data.system_curve(references, scores)
-    draw_tippett([data.tippett_data(system, "probability")])
-    draw_reliability([data.reliability_data(system, "probability")])
+    assert "Cllr infinite" in ss.plot.pav(references, scores, "probability").texts[0].get_text()
+    ss.plot.tippett(references, scores, "probability")
+    ss.plot.reliability(references, scores, "probability")
 
 
 def test_what_is_drawn_is_the_table():
     pytest.importorskip("matplotlib", reason="figures need spoofspan[plot]")
+    from figure_cases import figure_of
+
     from spoofspan.report.figures.system_figures import draw_reliability
 
     system, _, _ = drawn_system(seed=4)
     found = data.reliability_data(system, "llr", bins=5, prior=0.2)
-    (axes,) = draw_reliability([found]).axes
+    (axes,) = figure_of(draw_reliability, [found]).axes
     (line,) = [one for one in axes.get_lines() if one.get_label() == "system"]
     np.testing.assert_allclose(line.get_xdata(), [100 * one.predicted for one in found.table.bins])
     np.testing.assert_allclose(line.get_ydata(), [100 * one.observed for one in found.table.bins])
@@ -136,12 +135,14 @@ def test_what_is_drawn_is_the_table():
 @pytest.mark.parametrize("kind", ["reliability", "pav", "tippett"])
 def test_many_systems_have_a_panel_each(kind):
     pytest.importorskip("matplotlib", reason="figures need spoofspan[plot]")
+    from figure_cases import figure_of
+
     from spoofspan.report.figures import system_figures
 
     systems = [drawn_system(seed)[0] for seed in range(7)]
     made = [getattr(data, f"{kind}_data")(one, "llr") for one in systems]
-    figure = getattr(system_figures, f"draw_{kind}")(made)
+    figure = figure_of(getattr(system_figures, f"draw_{kind}"), made)
     assert [axes.get_visible() for axes in figure.axes] == [True] * 7 + [False]
     assert len({axes.get_xlim() for axes in figure.axes[:7]}) == 1
     with pytest.raises(ss.UsageError, match="at least one system"):
-        getattr(system_figures, f"draw_{kind}")([])
+        figure_of(getattr(system_figures, f"draw_{kind}"), [])

@@ -6,7 +6,7 @@ import string
 import subprocess
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import spoofspan as ss
 import spoofspan.demo
@@ -28,11 +28,13 @@ pytestmark = [
 FILES = ["references.rttm", "unit0.02.score", "--durations", "reco2dur"]
 COMMANDS = {
     "eval": ["eval", *FILES, "--confidence", "0.95", "--replicates", "50"],
-    "eval-groups": ["eval", *FILES, "--by", "kind", "--by", "length", "--by", "boundary"],
+    "eval-groups": ["eval", *FILES, "--by", "attack", "--by", "length", "--by", "boundary"],
     "eval-events": ["eval", *FILES, "-m", "event-ap@iou=0.5", "--threshold", "0"],
     "check": ["check", *FILES],
     "compare": ["compare", *FILES[:2], "unit0.16.score", *FILES[2:], "--replicates", "50"],
     "table": ["table", "references.rttm", "unit{resolution}.score", *FILES[2:]],
+    "table-intervals": ["table", "references.rttm", "unit{resolution}.score", *FILES[2:], "--confidence", "0.95"],
+    "table-bold": ["table", "references.rttm", "unit{resolution}.score", *FILES[2:], "--bold", "--letters"],
     "table-names": ["table", "references.rttm", "{system}/unit0.02.score", *FILES[2:]],
     "diff-references": ["diff-references", "references.rttm", "references.rttm", *FILES[2:]],
 }
@@ -52,21 +54,24 @@ def folder(tmp_path_factory):
 def _packages(tmp_path_factory):
     done = set_in_a_paper("nothing", tmp_path_factory.mktemp("empty"))
     if done.returncode:
-        pytest.skip(f"{ENGINE} sets no paper with booktabs and graphicx: {done.stdout[-300:]}")
+        pytest.skip(f"{ENGINE} sets no paper with booktabs: {done.stdout[-300:]}")
 
 
-def set_in_a_paper(latex, folder):
+ARTICLE, IEEE = "[twocolumn]{article}", "[journal]{IEEEtran}"
+
+
+def set_in_a_paper(latex, folder, paper=ARTICLE):
     (folder / "table.tex").write_text(latex, encoding="utf-8")
-    packages = r"\usepackage{booktabs,graphicx}"
-    text = rf"\documentclass[twocolumn]{{article}}{packages}\begin{{document}}\input{{table}}\end{{document}}"
+    packages = r"\usepackage{booktabs}" + ("\\pdfcompresslevel=0 " if ENGINE == "pdflatex" else "")
+    text = rf"\documentclass{paper}{packages}\begin{{document}}\input{{table}}\end{{document}}"
     (folder / "paper.tex").write_text(text, encoding="utf-8")
     command = [ENGINE, *ENGINES[ENGINE], "paper.tex"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
 
 
-def compiled(latex, folder):
+def compiled(latex, folder, paper=ARTICLE):
     """What the engine says about it."""
-    done = set_in_a_paper(latex, folder)
+    done = set_in_a_paper(latex, folder, paper)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-500:]
     assert (folder / "paper.pdf").stat().st_size > 1000
     return done.stdout
@@ -83,6 +88,55 @@ def test_what_a_command_prints_compiles(folder, tmp_path, monkeypatch, command):
     assert not re.search(r"& [-+][\d.]", printed.stdout)
 
 
+def type_sizes(pdf):
+    """Sizes of type in pt that a PDF without compression uses, times the scale of what is drawn."""
+    number = rb"-?[\d.]+"
+    pattern = rb"(?m)^(q|Q)$|(" + rb" ".join([number] * 6) + rb") cm\b|/F\d+ (" + number + rb") Tf"
+    found = set()
+    for stream in re.findall(rb"(?s)stream\r?\n(.*?)endstream", pdf):
+        stack, scale = [], 1.0
+        if b" Tf" not in stream or stream.startswith(b"%!"):  # a font
+            continue
+        for state, matrix, size in re.findall(pattern, stream):
+            if state == b"q":
+                stack.append(scale)
+            elif state == b"Q":
+                scale = stack.pop()
+            elif matrix:
+                scale *= float(matrix.split()[3])
+            else:
+                found.add(round(float(size) * scale, 2))
+    return found
+
+
+@pytest.mark.skipif(ENGINE != "pdflatex", reason="type is measured in the PDF of pdflatex")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_type_is_under_7_pt_in_ieeetran(folder, tmp_path, monkeypatch, command):
+    if shutil.which("kpsewhich") is None or subprocess.run(["kpsewhich", "IEEEtran.cls"], check=False).returncode:
+        pytest.skip("IEEEtran is not installed")
+    monkeypatch.chdir(folder)
+    printed = CliRunner().invoke(app, [*COMMANDS[command], "--format", "latex"], catch_exceptions=False)
+    # the class itself sets captions in small capitals, of 6.4 pt
+    assert "Overfull" not in compiled("\\renewcommand\\scshape{}\n" + printed.stdout, tmp_path, IEEE)
+    sizes = type_sizes((tmp_path / "paper.pdf").read_bytes())
+    assert sizes
+    assert min(sizes) > 6.95, sizes  # TeX's 7 pt are 6.97 of a PDF's
+
+
+@pytest.mark.skipif(ENGINE != "pdflatex", reason="type is measured in the PDF of pdflatex")
+def test_type_that_is_too_small_is_noticed(tmp_path):
+    set_in_a_paper(r"a {\tiny b}", tmp_path)
+    assert min(type_sizes((tmp_path / "paper.pdf").read_bytes())) < 5
+
+
+@pytest.mark.skipif(ENGINE != "pdflatex", reason="type is measured in the PDF of pdflatex")
+def test_small_p_values_are_powers_of_ten_in_readable_type(tmp_path):
+    latex = Table(("pair", "p"), (("a, b", "7.2e-06"), ("a, c", "0.0412"))).render("latex")
+    assert r"$7.2\times10^{-6}$" in latex
+    compiled(latex, tmp_path)
+    assert min(type_sizes((tmp_path / "paper.pdf").read_bytes())) > 6.95
+
+
 @pytest.mark.parametrize("command", ["eval", "compare"])
 def test_a_paper_reads_names_and_four_digits(folder, monkeypatch, command):
     monkeypatch.chdir(folder)
@@ -93,14 +147,15 @@ def test_a_paper_reads_names_and_four_digits(folder, monkeypatch, command):
     assert not any(re.search(r"\d\.\d{6}", line) for line in body)
 
 
-def test_the_caption_of_a_table_is_one_line_with_the_notes_below(tmp_path):
+def test_the_caption_of_a_table_says_how_to_read_it_and_notes_are_comments(tmp_path):
     corpus = spoofspan.demo.load()
     table = ss.resolution_table(
         corpus.references, {0.02: corpus.systems[0.02], 0.64: corpus.systems[0.64]}, resampling=ss.Resampling()
     )
     latex = render({"": table}, "latex")
-    assert r"\caption{Range-based and point-based EER (\%).}" in latex
-    assert latex.index(r"\end{tabular}") < latex.index("Italics: the row's own resolution.")
+    (caption,) = re.findall(r"\\caption{(.*)}", latex)
+    assert caption.startswith(r"Range-based and point-based EER (\%). In brackets: 95\,\% confidence intervals")
+    assert "% Coarser than the hop" in latex[: latex.index(r"\begin{table")]
     assert "Overfull" not in compiled(latex, tmp_path)
 
 

@@ -247,7 +247,7 @@ def test_bisection_is_a_command_with_its_trace(quantiles, capsys):
         (["--precision", "1e-3"], "--precision goes with --algorithm bisection"),
         (["--algorithm", "bisection", "-m", "range-eer", "-m", "range-f1"], "measure range-f1 apart"),
         (["--algorithm", "bisection", "--eer-rule", "interpolated"], "--eer-rule needs the exact range EER"),
-        (["--algorithm", "bisection", "--by", "kind"], "--by needs the exact range EER"),
+        (["--algorithm", "bisection", "--by", "attack"], "--by needs the exact range EER"),
     ],
 )
 def test_what_bisection_cannot_do_is_refused(flags, message, capsys):

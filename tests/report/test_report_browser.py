@@ -20,6 +20,7 @@ from browsers import (
 import spoofspan as ss
 import spoofspan.demo
 from spoofspan.formats.sound import wav_bytes
+from spoofspan.groups import by_attack
 from spoofspan.report.page import PageSettings, page_content, render_page
 from spoofspan.report.page.audio import addresses, waveforms
 from spoofspan.report.page.scores_page import ScoresPageSettings, scores_page
@@ -42,7 +43,7 @@ def corpus():
 
 @pytest.fixture(scope="module")
 def page_file(corpus, tmp_path_factory):
-    systems = {"fine": corpus.systems[0.02], "coarse": corpus.systems[0.16]}
+    systems = {"fine": corpus.systems[0.02], "coarse": corpus.systems[0.64]}
     column = {utt: f"S{i % 12:02d}" for i, utt in enumerate(corpus.references.utterances)}
     settings = PageSettings(resampling=ss.Resampling(replicates=100), columns={"speaker": column})
     content = page_content(corpus.references, systems, settings)
@@ -71,7 +72,7 @@ def test_it_opens_from_disk_without_a_complaint_or_a_request(opened, page_file, 
 @pytest.mark.parametrize("share", [0.1, 0.35, 0.6, 0.9])
 @pytest.mark.parametrize("system", [0, 1])
 def test_the_slider_shows_the_rates_of_the_library(opened, corpus, share, system):
-    scores = [corpus.systems[0.02], corpus.systems[0.16]][system]
+    scores = [corpus.systems[0.02], corpus.systems[0.64]][system]
     page = opened.page
     page.select_option("#system", str(system))
     index = int(share * int(page.get_attribute("#threshold", "max")))
@@ -132,6 +133,7 @@ def column_of(table, number):
 def test_tables_sort_filter_and_leave(browser, page_file):
     opened = Opened(browser, page_file, permissions=["clipboard-read", "clipboard-write"])
     page = opened.page
+    page.locator("summary", has_text="Tables").click()
     holder = page.locator(".breakdown:visible .table").last
     head = holder.locator("th button.sort", has_text="error, s")
     head.click()
@@ -308,15 +310,161 @@ def test_the_name_of_a_section_alone_keeps_the_view(chosen):
 
 def test_the_first_link_of_the_page_skips_to_the_results(chosen):
     view = chosen.page.evaluate(VIEW)
-    chosen.page.locator(".skip").focus()
+    chosen.page.locator(".skip").first.focus()
     chosen.page.keyboard.press("Enter")
     assert chosen.page.evaluate("document.activeElement.id") == "main"
     assert chosen.page.evaluate(VIEW) == view
 
 
+def test_the_second_link_skips_to_the_first_timeline(opened):
+    for _ in range(2):
+        opened.page.keyboard.press("Tab")
+    opened.page.keyboard.press("Enter")
+    opened.page.keyboard.press("Tab")
+    inside = "document.activeElement.closest('#timelines > li') === document.querySelector('#timelines > li')"
+    assert opened.page.evaluate(inside)
+
+
+def test_headings_of_a_table_are_one_stop_and_arrow_keys_lead_on(opened):
+    page = opened.page
+    heads = page.locator('[data-name="leaderboard"] th button.sort')
+    assert heads.evaluate_all("all => all.map(one => one.tabIndex)") == [0] + [-1] * (heads.count() - 1)
+    heads.first.focus()
+    page.keyboard.press("ArrowRight")
+    assert heads.nth(1).evaluate("one => [document.activeElement === one, one.tabIndex]") == [True, 0]
+    assert heads.first.evaluate("one => one.tabIndex") == -1
+
+
+def test_a_click_on_a_condition_shows_its_utterances(opened, corpus):
+    page = opened.page
+    row = page.locator("#multiples .row", has_text="A02")
+    row.hover()
+    fine = by_attack(corpus.references, corpus.systems[0.02])
+    value = next(one.measurement.value for one in fine.groups if one.name == "A02")
+    assert f"fine: {100 * value:.2f} %" in opened.text(".tip")
+    row.click()
+    assert page.get_by_label("Attack", exact=True).input_value() == "A02"
+    assert opened.text("#count") == "12 of 40 utterances"
+    page.locator("#multiples .row", has_text="under 0.1 s").click()
+    assert page.get_by_label("Attack", exact=True).input_value() == ""  # one condition at a time
+    assert page.get_by_label("Range length", exact=True).input_value() == "under 0.1 s"
+    lengths = corpus.references.range_durations[corpus.references.labels == 1]
+    short = len(set(spoofed_utterances(corpus.references)[lengths < 100_000_000]))
+    assert opened.text("#count") == f"12 of {short} utterances"
+    assert opened.said == []
+
+
+def test_a_flipped_system_leaves_the_dots_of_the_others_apart(browser, corpus, tmp_path):
+    scores = corpus.systems[0.02]
+    flipped = ss.Scores.from_columns(scores.utterances, scores.offsets, -scores.values, hop=0.02, higher=scores.higher)
+    systems = {"fine": scores, "coarse": corpus.systems[0.64], "flipped": flipped}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ss.SpoofspanWarning)  # an EER over 50 %
+        content = page_content(corpus.references, systems, PageSettings(resampling=ss.Resampling(), timelines=2))
+    path = tmp_path / "flipped.html"
+    path.write_text(render_page(content), encoding="utf-8")
+    with Opened(browser, path) as found:
+        row = found.page.locator("#multiples .row", has_text="A01")
+        places = row.locator("circle").evaluate_all("all => all.map((one) => Number(one.getAttribute('cx')))")
+        assert len(places) == 2
+        assert max(places) - min(places) > 100
+        assert row.locator("path.dot").count() == 1
+        assert found.said == []
+
+
+def spoofed_utterances(references):
+    rows = np.repeat(np.arange(len(references)), np.diff(references.offsets))
+    return rows[references.labels == 1]
+
+
+def test_the_pointer_reads_the_curves(opened):
+    opened.page.locator("#rates-plot").scroll_into_view_if_needed()
+    box = opened.page.locator("#rates-plot .handle").bounding_box()
+    opened.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
+    assert "FPR" in opened.text(".tip")
+    assert "spoof iff score <" in opened.text(".tip")
+    crosses = "[...document.querySelectorAll('.cross')].map(one => Boolean(one.getAttribute('d')))"
+    assert opened.page.evaluate(crosses) == [True, True]  # the same operating point in both figures
+    opened.page.mouse.move(2, 2)
+    assert opened.page.locator(".tip").is_hidden()
+    assert opened.page.evaluate(crosses) == [False, False]
+
+
+def test_the_theme_is_remembered(browser, page_file):
+    with Opened(browser, page_file, color_scheme="light") as found:
+        found.page.click("#theme")
+        found.page.reload()
+        found.page.wait_for_selector("html[data-ready=yes]")
+        assert found.page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_wheel_and_brush_show_a_part(opened):
+    page = opened.page
+    canvas = page.locator("#timelines canvas").first
+    canvas.scroll_into_view_if_needed()
+    page.wait_for_timeout(100)
+    box = canvas.bounding_box()
+    left, duration = canvas.evaluate("({ timeline }) => [timeline.left, timeline.duration]")
+    middle = box["x"] + left + (box["width"] - left) / 2
+    page.mouse.move(middle, box["y"] + 30)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -50)
+    page.keyboard.up("Control")
+    start, end = canvas.evaluate("({ timeline }) => [timeline.from, timeline.to]")
+    assert end - start == pytest.approx(duration * np.exp(-0.5), rel=0.01)
+    assert (start + end) / 2 == pytest.approx(duration / 2, rel=0.02)
+    page.keyboard.press("Escape")
+    canvas.dblclick()
+    page.keyboard.down("Shift")
+    page.mouse.move(middle, box["y"] + 30)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 1, box["y"] + 30, steps=4)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    start, end = canvas.evaluate("({ timeline }) => [timeline.from, timeline.to]")
+    assert (start, end) == (pytest.approx(duration / 2, rel=0.02), pytest.approx(duration, rel=0.02))
+    assert opened.said == []
+
+
+INK = """one => {
+    const { timeline } = one, pen = one.getContext("2d"), scale = one.height / one.clientHeight;
+    const left = Math.round(timeline.left * scale), width = one.width - left;
+    // the lane of errors ends a gap of twice 5 and the axis of 20 above the bottom; it is 10 high, above its line of 1
+    const bottom = Math.round((one.clientHeight - 31) * scale), height = Math.round(10 * scale);
+    const pixels = pen.getImageData(left, bottom - height, width, height).data;
+    let inked = 0;
+    for (let i = 3; i < pixels.length; i += 4) inked += pixels[i] / 255;
+    return inked / (pixels.length / 4);
+}"""
+
+
+@pytest.mark.slow  # ten minutes of speech
+def test_ink_is_as_large_as_the_error(browser, tmp_path):
+    """Isolated wrong frames of 20 ms in ten minutes are a fifteenth of a pixel each."""
+    rng = np.random.default_rng(3)
+    frames = 30_000
+    ranges = [(0.0, 300.0, "bonafide"), (300.0, 600.0, "spoof")]
+    references = ss.References.from_ranges({"long": ranges, "again": ranges})
+    right = np.repeat(np.float32([1.0, -1.0]), frames // 2)
+    wrong = rng.permutation(np.arange(0, frames, 8))[:411]  # 1.37 %, none beside another
+    values = right.copy()
+    values[wrong] *= -1
+    scores = ss.Scores.from_frames({"long": values, "again": values}, hop=0.02, higher="bonafide")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ss.SpoofspanWarning)
+        content = page_content(references, {"ours": scores}, PageSettings(resampling=ss.Resampling(replicates=10)))
+    path = tmp_path / "long.html"
+    path.write_text(render_page(content), encoding="utf-8")
+    with Opened(browser, path, viewport={"width": 1400, "height": 900}, device_scale_factor=2) as found:
+        canvas = found.page.locator("#timelines canvas").first
+        canvas.scroll_into_view_if_needed()
+        found.page.wait_for_timeout(200)
+        assert 411 / frames / 1.5 < canvas.evaluate(INK) < 1.5 * 411 / frames
+
+
 def test_sections_of_a_page_without_references_keep_the_view(browser, corpus, tmp_path):
     path = tmp_path / "scores.html"
-    systems = {"fine": corpus.systems[0.02], "coarse": corpus.systems[0.16]}
+    systems = {"fine": corpus.systems[0.02], "coarse": corpus.systems[0.64]}
     settings = ScoresPageSettings("Scores", {"fine": 0.387, "coarse": 0.1})
     path.write_text(scores_page(systems, settings), encoding="utf-8")
     with Opened(browser, path) as found:
@@ -358,7 +506,7 @@ def test_the_det_curve_is_square_with_its_diagonal_and_every_eer(opened, corpus)
     assert frame.get_attribute("width") == frame.get_attribute("height")
     assert page.locator("#det .diagonal").count() == 1
     labels = page.locator("#det .label").all_text_contents()
-    for hop, name in ((0.02, "fine"), (0.16, "coarse")):
+    for hop, name in ((0.02, "fine"), (0.64, "coarse")):
         assert any(name in label and headline(corpus, hop) in label for label in labels)
 
 
@@ -367,7 +515,7 @@ def test_every_system_has_the_same_cards(opened):
     for number in ("0", "1"):
         opened.page.select_option("#system", number)
         names.append(opened.page.locator(".card-name:visible").all_inner_texts())
-    assert names[0] == names[1] == ["Range EER", "Point EER, 20 ms", "Point EER, 160 ms", "Utterance EER"]
+    assert names[0] == names[1] == ["Range EER", "Point EER, 20 ms", "Point EER, 640 ms", "Utterance EER"]
     assert opened.page.locator(".card-name").first.get_attribute("title") == "range-eer"
 
 
@@ -388,7 +536,7 @@ def test_the_system_the_theme_and_the_print_view(opened, corpus):
     page = opened.page
     assert opened.text(".card:visible .card-value >> nth=0") == headline(corpus, 0.02)
     page.select_option("#system", "1")
-    assert opened.text(".card:visible .card-value >> nth=0") == headline(corpus, 0.16)
+    assert opened.text(".card:visible .card-value >> nth=0") == headline(corpus, 0.64)
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.click("#theme")
     assert page.get_attribute("#theme", "aria-pressed") == "true"
@@ -405,7 +553,8 @@ def test_print_repeats_no_screen_and_cuts_no_table(browser, page_file):
     opened.page.emulate_media(media="print")
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= 720
     assert opened.page.evaluate(CUT) == 0
-    assert opened.page.locator("thead:visible").count() > 3
+    assert opened.page.locator("thead:visible").count() == 1  # the leaderboard; tables by condition are closed
+    assert opened.page.locator("#multiples svg:visible").count() == 5
     opened.context.close()
 
 
@@ -497,7 +646,7 @@ def heard_file(corpus, tmp_path_factory):
         times = np.arange(int(durations[utt] / 1e9 * 16_000)) / 16_000
         (folder / "wav" / f"{utt}.wav").write_bytes(wav_bytes(0.3 * np.sin(2 * np.pi * 440 * times)))
     references = corpus.references.take(some)
-    systems = {name: corpus.systems[hop].take(some) for name, hop in (("fine", 0.02), ("coarse", 0.16))}
+    systems = {name: corpus.systems[hop].take(some) for name, hop in (("fine", 0.02), ("coarse", 0.64))}
     for name, embed in (("linked.html", False), ("inside.html", True)):
         sound = addresses(folder / "wav", shown, folder / name, embed=embed)
         settings = PageSettings(
@@ -582,7 +731,7 @@ def full_size(tmp_path_factory):
         bounds[:, :-1].ravel(),
         bounds[:, 1:].ravel(),
         np.tile([False, True, False], utterances),
-        kinds=kinds,
+        attacks=kinds,
     )
     middles = (np.arange(frames) * 2 + 1) * 10_000_000
     values = rng.standard_normal((utterances, frames), dtype=np.float32)

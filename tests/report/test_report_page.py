@@ -8,18 +8,19 @@ import wave
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import spoofspan as ss
 import spoofspan.demo
 from spoofspan.cli import app
-from spoofspan.evaluation.breakdown import by_kind
+from spoofspan.evaluation.breakdown import by_attack
+from spoofspan.measures.per_utterance import UtteranceErrors
 from spoofspan.report.page import PageSettings, page_content, render_page
 from spoofspan.report.page.audio import waveform_of
 from spoofspan.report.page.packing import packed
 from spoofspan.report.page.publishing import without_labels
 from spoofspan.report.page.report_tables import breakdown, by_group, cards, heat_scale, leaderboard
-from spoofspan.report.page.timelines import choose
+from spoofspan.report.page.timelines import LEAST_TIMELINES, MOST_BYTES, MOST_TIMELINES, choose, within_bytes
 
 QUICK = ss.Resampling(replicates=50)
 
@@ -63,7 +64,7 @@ def test_intervals_resolutions_and_breakdowns_are_those_of_the_library(corpus, c
         assert cell["value"] == ss.point_eer(corpus.references, scores, seconds).value
         assert (cell["native"], cell["coarser"]) == (seconds == 0.02, seconds > 0.02)
     assert system["resolutions"]["floor"] == ss.best_possible(corpus.references, 0.02).value
-    expected = by_kind(corpus.references, scores)
+    expected = by_attack(corpus.references, scores)
     shown = {group["name"]: group["value"] for group in system["breakdowns"][0]["groups"]}
     assert shown == {group.name: group.measurement.value for group in expected.groups}
 
@@ -245,6 +246,23 @@ def test_costs_of_a_page_without_labels_have_few_digits_before_the_point_too():
     assert (found["value"], found["interval"]) == ("123500.0000", "0.1235 to 98770.0000")
 
 
+def test_long_recordings_of_many_systems_keep_a_page_small():
+    """Scores of fewer utterances, then of the best systems alone; what is asked for is given."""
+    frames, count = 30_000, 20
+    utterances = tuple(f"u{i:02d}" for i in range(count))
+    values = np.zeros(frames * count, np.float32)
+    long = ss.Scores.from_columns(utterances, np.arange(count + 1) * frames, values, hop=0.02, higher="spoof")
+    nothing = np.zeros(count, np.int64)
+    errors = UtteranceErrors(utterances, nothing, nothing, nothing, nothing)
+    ranked = [f"team{i}" for i in range(40)]
+    shown, utts = within_bytes(errors, dict.fromkeys(ranked, long), ranked, None)
+    assert list(shown) == ranked[: len(shown)]
+    assert len(shown) * utts * frames * 4 <= MOST_BYTES < (len(shown) + 1) * LEAST_TIMELINES * frames * 4
+    assert within_bytes(errors, dict.fromkeys(ranked, long), ranked, 15) == (ranked, 15)
+    short = ss.Scores.from_columns(utterances, np.arange(count + 1), np.zeros(count), hop=0.64, higher="spoof")
+    assert within_bytes(errors, {"ours": short}, ["ours"], None) == (["ours"], MOST_TIMELINES)
+
+
 @pytest.mark.slow  # eight seconds of measuring
 def test_forty_systems_fit_into_one_page(corpus):
     rng = np.random.default_rng(1)
@@ -299,7 +317,7 @@ def test_further_measures_stand_on_cards_and_by_group(corpus):
         assert shown[name]["ends"] == [one.interval.low, one.interval.high]
     assert shown["event-f1@iou=0.3"]["events"] == 192
     assert content["iou"] == 0.3
-    assert [one["by"] for one in system["measures_by"]] == ["kind", "half"]
+    assert [one["by"] for one in system["measures_by"]] == ["attack", "half"]
     groups = {one["name"]: [found["value"] for found in one["values"]] for one in system["measures_by"][1]["groups"]}
     half = [utt for utt in references.utterances if column[utt] == "one"]
     chosen = [np.array([one.utterances.index(utt) for utt in half]) for one in (references, scores)]
@@ -329,11 +347,11 @@ def systems_by_group(by, names, count):
 
 def test_many_groups_stand_below_each_other():
     names = [f"A{k:02d}" for k in range(60)]
-    (table,) = by_group(systems_by_group("kind", names, 3))
+    (table,) = by_group(systems_by_group("attack", names, 3))
     assert [one["name"] for one in table["columns"]] == ["attack", "s0", "s1", "s2"]
     assert [row[0]["text"] for row in table["rows"]] == names
     assert [one["text"] for one in table["rows"][7][1:]] == ["0.07", "1.07", "2.07"]
-    (table,) = by_group(systems_by_group("kind", names[:4], 40))
+    (table,) = by_group(systems_by_group("attack", names[:4], 40))
     assert [one["name"] for one in table["columns"]] == ["system", *names[:4]]
     assert [one["text"] for one in table["rows"][39]] == ["s39", "39.00", "39.01", "39.02", "39.03"]
 
@@ -366,7 +384,8 @@ def test_an_outlier_does_not_make_all_others_look_equal():
     cells = [row[2] for row in leaderboard(systems, comparison)["rows"]]
     drawn = [cell["interval"][1] for cell in cells[:-1]]
     assert max(drawn) - min(drawn) > 0.5
-    assert "interval" not in cells[-1]  # its number is there
+    assert "interval" not in cells[-1]  # its number is there, and a mark at the edge
+    assert [cell.get("beyond") for cell in cells] == [None] * 39 + ["high"]
     heat = heat_scale(eers)
     assert heat(eers[38]) - heat(eers[0]) > 0.5
     assert heat(eers[-1]) == 1.0

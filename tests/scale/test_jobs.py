@@ -47,7 +47,7 @@ def test_the_command_line_prints_the_same_with_jobs(files, capsys):
         assert "without --jobs this is often faster" in two.err
         assert "--jobs" not in run([*command, "--jobs", 2, "--quiet"], capsys)[1].err
         assert '"range-eer"' in one.out
-    grouped = [*tables, "-m", "range-eer", "--by", "kind", "--confidence", 0.95]
+    grouped = [*tables, "-m", "range-eer", "--by", "attack", "--confidence", 0.95]
     assert run([*grouped, "--jobs", 2], capsys)[1].out == run(grouped, capsys)[1].out
 
 

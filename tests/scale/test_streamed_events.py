@@ -17,8 +17,8 @@ from spoofspan.base.errors import SpoofspanError, UsageError
 from spoofspan.evaluation.corpus import CorpusInMemory
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.formats.tables import parquet
-from spoofspan.measures.events import threshold_sweep
-from spoofspan.measures.events.threshold_sweep import Changes, best_f1, curve_of, psds
+from spoofspan.measures.events import found_events
+from spoofspan.measures.events.found_events import Changes, area_under, best_f1, curve_of
 from spoofspan.uncertainty import event_intervals
 from spoofspan.uncertainty.clusters import Clusters
 
@@ -65,7 +65,7 @@ def drawn(rng, utterances=12):
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("how", [{}, {"threshold": 0.1}, {"smoothing": 3}, {"merge_gap": 0.1, "min_duration": 0.05}])
 def test_drawn_corpora_have_the_same_bits_in_shards(seed, how, tmp_path, monkeypatch):
-    monkeypatch.setattr(threshold_sweep, "ROWS_PER_PIECE", 7)
+    monkeypatch.setattr(found_events, "ROWS_PER_PIECE", 7)
     references, scores = drawn(random.Random(seed))
     swept = () if "merge_gap" in how else SWEPT
     measures = [*SUMS, *RANKED, *swept, "range-eer"]
@@ -134,7 +134,7 @@ def test_a_curve_in_parts_and_pieces_is_the_curve_of_all_changes(seed, monkeypat
     rng = random.Random(seed)
     levels = [-np.inf, -1.0, -0.5, 0.0, 0.25, 0.5, 2.0, np.inf]
     changes = [(rng.choice(levels), rng.randint(0, 2), rng.randint(0, 2), rng.randint(1, 3)) for _ in range(40)]
-    monkeypatch.setattr(threshold_sweep, "ROWS_PER_PIECE", rng.randint(1, 5))
+    monkeypatch.setattr(found_events, "ROWS_PER_PIECE", rng.randint(1, 5))
     cuts = sorted(rng.randrange(41) for _ in range(3))
     parts = [Changes.of(changes[a:b]) for a, b in pairwise([0, *cuts, 40])]
     expected, hours, most = 100, 1, 50
@@ -148,7 +148,7 @@ def test_a_curve_in_parts_and_pieces_is_the_curve_of_all_changes(seed, monkeypat
     assert (best.found, best.false, best.predicted) == rows[place][1:]
     assert best.lower == (rows[place + 1][0] if place + 1 < len(rows) else None)
     heights = [max(found for _, found, false, _ in rows if false <= x) for x in range(most)]
-    assert float(psds(curve_of(parts), expected, hours, most)) == sum(heights) / (most * expected)
+    assert float(area_under(curve_of(parts), expected, hours, most)) == sum(heights) / (most * expected)
 
 
 def test_what_cannot_be_streamed_is_refused_with_the_way_out(tmp_path, capsys):

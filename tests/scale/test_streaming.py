@@ -398,7 +398,7 @@ def test_intervals_in_shards_are_those_in_memory():
     import json
     from pathlib import Path
 
-    from typer.testing import CliRunner
+    from click.testing import CliRunner
 
     from spoofspan.cli import app
 

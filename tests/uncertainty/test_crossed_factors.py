@@ -11,9 +11,12 @@ import pytest
 
 import spoofspan as ss
 from spoofspan.base.errors import DataError, IntervalWarning, SpoofspanWarning, UsageError
+from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.report.verdicts import comparison_tables
 from spoofspan.uncertainty.clusters import Clusters, Resampling
 from spoofspan.uncertainty.jackknife import stretches
+from spoofspan.uncertainty.measured_system import measured_system
+from spoofspan.uncertainty.optimism import halves
 from spoofspan.uncertainty.student import quantile, two_sided_p
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.base.errors.SpoofspanWarning")
@@ -180,7 +183,7 @@ def test_a_third_factor_adds_the_triple_and_takes_off_the_pairs():
 def test_a_plan_counts_the_scarcest_factor():
     found = ss.sample_size(LABELS, {"a": SYSTEMS["a"], "b": SYSTEMS["b"]}, "utterance-eer", clusters=FACTORS)
     assert (found.drawn_by, found.clusters) == ("attack", 5)
-    assert any("speakers must grow in proportion" in text for text in found.warnings)
+    assert list(found.levels) == ["speaker", "attack"]
 
 
 def test_every_interval_says_what_it_generalises_to():
@@ -219,6 +222,20 @@ def test_min_cllr_is_corrected_as_min_dcf_is():
             found = replace(spread, left_out=left_out).one(0)
             held[corrected] += found.low <= truth <= found.high
     assert held[True] >= 54 > held[False]
+
+
+@pytest.mark.parametrize(("measure", "rate"), [("utterance-min-cllr", 1 / 2), ("utterance-min-dcf", 2 / 3)])
+def test_halves_of_few_calibrated_scores_show_less_of_the_bias(measure, rate):
+    clusters = Clusters.of(list(LABELS), FACTORS["speaker"], "speaker")
+    system = measured_system(LABELS, SYSTEMS["a"], ss.Measure.parse(measure), EvaluationOptions())
+    found = system.left_out(clusters)
+    each = []
+    for half in halves(found.bona_fide, found.spoof):
+        kept = [utt for utt in LABELS if half[clusters.units_of([utt])[0]]]
+        one = ss.evaluate_utterances({utt: LABELS[utt] for utt in kept}, SYSTEMS["a"].take(kept), [measure])
+        each.append(one[measure].value)
+    expected = (system.value - np.mean(each)) / (2**rate - 1)
+    assert found.optimism == pytest.approx(expected, abs=1e-12)
 
 
 def test_replicates_of_a_value_at_its_best_threshold_are_cautioned():

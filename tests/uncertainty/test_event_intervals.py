@@ -4,12 +4,13 @@ import json
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from test_jackknife import error_of_a_difference
-from typer.testing import CliRunner
 
 import spoofspan as ss
 from spoofspan.cli import app
 from spoofspan.uncertainty import event_intervals
+from spoofspan.uncertainty.jackknife import bounds
 from spoofspan.uncertainty.student import quantile
 
 MEASURES = ["event-ap@iou=0.5", "event-ar@n=5", "event-f1@iou=0.5", "event-boundary-f1@tolerance=0.1", "add2023"]
@@ -176,3 +177,34 @@ def test_an_utterance_without_proposals_may_be_left_out_of_the_file(measure):
     )
     assert short.value == whole.value
     assert (short.interval.low, short.interval.high) == (whole.interval.low, whole.interval.high)
+
+
+@pytest.mark.parametrize("grid", [0.02, None])
+def test_the_interval_of_a_median_of_errors_in_steps_is_cautioned(grid):
+    rng = np.random.default_rng(0)
+    events = {f"u{i:03}": [(1.0, 3.0, "spoof")] for i in range(80)}
+    references = ss.References.from_ranges(events, dict.fromkeys(events, 5.0))
+    errors = np.abs(rng.normal(0, 0.04, (2, 80)))
+    onsets, offsets = errors if grid is None else np.round(errors / grid) * grid
+    proposals = ss.Proposals.from_ranges(
+        {utt: [(1 + a, 3 + b, 0.5)] for utt, a, b in zip(events, onsets.tolist(), offsets.tolist(), strict=True)}
+    )
+    for name in ("event-onset-median-error", "event-boundary-median-error"):
+        warned = any("take few values" in text for text in ss.interval(references, proposals, name).warnings)
+        assert warned == (grid is not None)
+    assert not ss.interval(references, proposals, "event-onset-error").warnings
+
+
+def test_the_best_f1_of_all_thresholds_is_corrected_for_its_choice():
+    rng = np.random.default_rng(0)
+    frames, names = 40, [f"u{i:02}" for i in range(60)]
+    labels = {name: np.repeat(rng.permutation([0, 1, 0, 1]), frames // 4) for name in names}
+    references = ss.References.from_labels(labels, hop=0.02, spoof_label=1)
+    frames_of = {name: rng.normal(size=frames) - 1.5 * label for name, label in labels.items()}
+    scores = ss.Scores.from_frames(frames_of, hop=0.02, higher="bonafide")
+    found = ss.interval(references, scores, "event-collar-best-f1")
+    (left_out,) = found.spread.left_out
+    assert left_out.optimism < 0  # a half is better still at its own best threshold
+    reach = found.spread.jackknife.estimate([1.0])
+    assert found.low < bounds(reach, "logit", 0.95)[0] < found.estimate < found.high
+    assert ss.interval(references, scores, "event-f1@iou=0.5").spread.left_out[0].optimism == 0

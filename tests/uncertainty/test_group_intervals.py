@@ -4,13 +4,13 @@ import json
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from test_jackknife import error_of_a_difference
-from typer.testing import CliRunner
 
 import spoofspan as ss
 import spoofspan.demo
 from spoofspan.cli import app
-from spoofspan.groups import by_boundary, by_column, by_kind, by_length
+from spoofspan.groups import by_attack, by_boundary, by_column, by_length
 from spoofspan.uncertainty.student import two_sided_p
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
@@ -76,10 +76,10 @@ def test_spoofs_of_two_lengths_share_their_bona_fide_time(corpus):
     (one,) = found.differences
     errors = [group.measurement.interval.standard_error for group in found.groups]
     assert 0 < one.interval.standard_error < np.hypot(*errors) * 1.02
-    if corpus.references.kinds is not None:
+    if corpus.references.attacks is not None:
         assert all(
             group.measurement.interval
-            for group in by_kind(corpus.references, corpus.systems[0.16], resampling=HOW).groups
+            for group in by_attack(corpus.references, corpus.systems[0.16], resampling=HOW).groups
         )
     near = by_boundary(corpus.references, corpus.systems[0.16], resampling=HOW)
     assert all(group.measurement.interval.low < group.measurement.value for group in near.groups)
@@ -112,3 +112,31 @@ def test_by_on_the_command_line_has_intervals_and_differences(tmp_path):
     assert breakdown["groups"][0]["interval"]["method"] == "jackknife-t"
     drawn = CliRunner().invoke(app, [str(one) for one in (*typed, "--interval", "percentile", "--replicates", "100")])
     assert "differences between groups come with the method jackknife-t" in drawn.stdout
+
+
+def test_the_mean_over_attacks_and_its_parts_are_those_of_leaving_out_utterances_by_hand(corpus):
+    system = corpus.systems[0.16]
+    found = by_attack(corpus.references, system, measure="range-auc", resampling=HOW).over_attacks
+    everyone = corpus.references.utterances
+
+    def values(chosen):
+        groups = by_attack(*of_utterances(corpus, chosen), measure="range-auc").groups
+        return [group.measurement.value for group in groups]
+
+    whole = np.array(values(set(everyone)))
+    assert list(found.values.values()) == pytest.approx(whole)
+    assert found.mean == pytest.approx(whole.mean())
+    assert found.values[found.worst] == whole.min()  # the AUC is better if it is higher
+    without = np.array([values({*everyone} - {utt}) for utt in everyone])
+    covariance = np.cov(without.T, bias=True) * (len(everyone) - 1)
+    shared = covariance[~np.eye(3, dtype=bool)].mean()
+    interaction = np.trace(covariance) / 3 - shared
+    parts = found.components
+    expected = shared, interaction, max(whole.var(ddof=1) - interaction, 0)
+    assert (parts.test_set, parts.interaction, parts.seed) == pytest.approx(expected, rel=1e-6)
+    # the variance of the mean, were everything there twice; and the sentence says so
+    variance = parts.test_set + (parts.seed + parts.interaction) / 3
+    clusters = parts.test_set / 2 + (parts.seed + parts.interaction / 2) / 3
+    attacks = parts.test_set + (parts.seed + parts.interaction) / 6
+    shares = [f"{100 * (1 - (one / variance) ** 0.5):.0f} %" for one in (clusters, attacks)]
+    assert found.advice.endswith(f"twice as many utterances {shares[0]}, twice as many attacks {shares[1]}")

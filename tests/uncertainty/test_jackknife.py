@@ -414,7 +414,7 @@ def few_spoofs(spoofed, utterances=60, shift=1.5):
 
 
 def test_few_clusters_of_one_class_are_cautioned():
-    with pytest.warns(ss.SpoofspanWarning, match="only 4 clusters with spoof"):
+    with pytest.warns(ss.SpoofspanWarning, match="only 4 utterances with spoof"):
         found = ss.interval(*few_spoofs(4))
     assert (found.clusters, found.with_bona_fide, found.with_spoof) == (60, 60, 4)
     assert found.degrees_of_freedom <= 3
@@ -430,7 +430,7 @@ def test_two_clusters_of_a_class_say_nothing_and_every_output_says_so(method):
     references, scores = few_spoofs(2)
     other = noisy(scores, 0.5)
     resampling = Resampling(method=method, replicates=100)
-    said = "2 clusters with spoof are too few"
+    said = "2 utterances with spoof are too few"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ss.SpoofspanWarning)
         evaluation = ss.evaluate(references, scores, ["range-eer"], resampling=resampling)
@@ -489,7 +489,7 @@ def test_where_one_class_has_no_error_the_interval_reaches_at_least_to_its_bound
     values = scores.values.copy()
     values[20 * np.arange(10, 20)] = -30.0
     low = ss.Scores.from_columns(scores.utterances, scores.offsets, values, hop=0.02, higher="bonafide")
-    with pytest.warns(ss.SpoofspanWarning, match="only 5 clusters with spoof"):
+    with pytest.warns(ss.SpoofspanWarning, match="only 5 utterances with spoof"):
         found = ss.interval(references, low)
     at = ss.range_eer(references, low, eer_rule="interpolated")  # without the warning of a gap
     assert at.false_negative_rate == 0 < at.false_positive_rate
@@ -510,3 +510,19 @@ def test_few_clusters_with_errors_are_cautioned():
     assert (
         ss.compare(references, {"A": some, "B": some}, "range-fnr", thresholds={"A": 0.0, "B": 0.0}).warnings[0] == text
     )
+
+
+@pytest.mark.slow
+def test_a_calibration_loss_of_calibrated_scores_may_be_0():
+    rng, distance, held = np.random.default_rng(5), 1.0, []
+    labels = {f"u{i:03}": ("bonafide", "spoof")[i % 2] for i in range(200)}
+    side = np.array([1 if label == "bonafide" else -1 for label in labels.values()])
+    for _ in range(20):
+        ratios = 2 * distance * (side * distance + rng.normal(size=200))  # of two normal laws
+        for factor in (1, 3):
+            scores = ss.UtteranceScores(tuple(labels), factor * ratios, "bonafide")
+            found = ss.interval(labels, scores, "utterance-calibration-loss", scores_are="llr")
+            assert 0 <= found.low < found.estimate < found.high
+            held.append((factor, found.low == 0))
+    assert sum(zero for factor, zero in held if factor == 1) >= 17
+    assert not any(zero for factor, zero in held if factor == 3)

@@ -7,8 +7,8 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from referencing import Registry, Resource
-from typer.testing import CliRunner
 
 import spoofspan as ss
 import spoofspan.demo
@@ -110,11 +110,6 @@ def test_against_one_system_only_its_pairs_are_counted():
         every = whole[one.first, one.second]
         assert one.p_value == every.p_value
         assert one.adjusted_p_value <= every.adjusted_p_value + 0.01
-    best = ss.compare(references, systems, against="best")
-    assert best.against == min(best.intervals, key=lambda name: best.intervals[name].estimate)
-    assert len(best.differences) == 3
-    assert best.compared == 6  # the best is chosen by looking at all
-    assert best.ranks == whole.ranks
     with pytest.raises(ss.UsageError, match="no such system"):
         ss.compare(references, systems, against="S9")
 

@@ -4,12 +4,13 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import spoofspan as ss
 import spoofspan.demo
 from spoofspan.cli import app
-from spoofspan.uncertainty.sample_size import clusters_needed
+from spoofspan.uncertainty.sample_size import clusters_needed, power_of, variance_bounds
+from spoofspan.uncertainty.variance_components import Design
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 
@@ -43,7 +44,7 @@ def test_the_clusters_needed_follow_from_a_jackknife_by_hand(corpus, speakers):
     )
     covariance = np.cov(left) * (len(names) - 1) ** 2  # of one cluster: C times the jackknife's (C - 1)^2 / C
     found = ss.sample_size(corpus.references, systems, "range-auc", clusters=speakers, clusters_are="speaker")
-    paired, unpaired = found.needed
+    paired, least, unpaired = found.needed
     correlation = covariance[0, 1] / (covariance[0, 0] * covariance[1, 1]) ** 0.5
     assert paired.correlation == pytest.approx(correlation)
     values = [without(corpus, system, set()) for system in systems.values()]
@@ -52,6 +53,13 @@ def test_the_clusters_needed_follow_from_a_jackknife_by_hand(corpus, speakers):
     for one, variance, samples in ((paired, both - 2 * covariance[0, 1], 1), (unpaired, both, 2)):
         assert one.clusters == clusters_needed(values[0] - values[1], variance**0.5, 0.8, 0.05, samples)
         assert one.utterances == np.ceil(one.clusters * 169 / 24)
+    # with 80 % confidence, the difference is larger than its interval at 60 % reaches
+    ends = ss.compare(corpus.references, systems, "range-auc", clusters=speakers, confidence=0.6)["a", "b"].interval
+    assert abs(least.difference) == pytest.approx(min(abs(ends.low), abs(ends.high)), rel=1e-9)
+    assert least.clusters > paired.clusters
+    assert found.interval == pytest.approx(
+        tuple(ss.compare(corpus.references, systems, "range-auc", clusters=speakers)["a", "b"].interval)
+    )
     assert found.drawn_by == "speaker"
     assert any("few" in text for text in found.warnings)
 
@@ -100,6 +108,66 @@ def test_a_plan_from_a_system_with_hardly_an_error_is_cautioned():
         "intervals and plans rest on few errors",
     )
     assert found.warnings[0] in str(found)
+
+
+def test_the_range_of_a_plan_is_what_pilots_of_that_size_give():
+    rng, clusters, true = np.random.default_rng(0), 40, 110
+    low, high = variance_bounds(clusters - 1)
+    held = 0
+    for _ in range(300):
+        estimated = rng.normal(size=clusters).var(ddof=1)
+        held += low * estimated <= 1 <= high * estimated  # what is needed is proportional to the variance
+    assert 275 <= held <= 293  # 285 are expected, with a standard error of 3.8
+    assert 67 < low * true < high * true < 200  # what pilots of 40 gave for 110
+
+
+def test_parts_of_speakers_and_attacks_are_found_and_say_what_is_worth_collecting():
+    # values of cells: speaker + attack + both, in a complete layout
+    rng, speakers, attacks = np.random.default_rng(3), 300, 200
+    cells = 0.3 * rng.normal(size=(speakers, 1)) + 0.9 * rng.normal(size=(1, attacks))
+    cells = cells + 0.5 * rng.normal(size=(speakers, attacks))
+    means = cells.mean(axis=1), cells.mean(axis=0), cells.reshape(-1)
+    variances = [one.var(ddof=1) / one.size for one in means]
+    found = Design.of({"speaker": speakers, "attack": attacks}, variances)
+    expected = {("speaker",): 0.09 / speakers, ("attack",): 0.81 / attacks}
+    for names, part in expected.items():
+        assert found.parts[names] == pytest.approx(part, rel=0.35)
+    assert found.variance({"speaker": 2 * speakers, "attack": attacks}) < found.variance()
+    # twice as many of all halve what each factor brings, and quarter what their pairs do
+    both, all_parts = found.parts["speaker", "attack"], found.variance()
+    assert found.variance({"speaker": 600, "attack": 400}) == pytest.approx((all_parts - both) / 2 + both / 4)
+    assert found.worth("attack", "speaker", 100) == np.inf  # attacks bring more than all speakers
+    worth = found.worth("speaker", "attack", 100)
+    grown = found.variance({"speaker": speakers, "attack": attacks + worth})
+    assert grown == pytest.approx(found.variance({"speaker": speakers + 100, "attack": attacks}))
+
+
+def test_a_crossed_plan_lets_each_factor_grow():
+    labels, attack, speaker = {}, {}, {}
+    rng = np.random.default_rng(4)
+    shift = dict(zip("VWXYZ", rng.normal(size=5), strict=True))
+    values = {"a": [], "b": []}
+    for i in range(400):
+        name = f"u{i:03}"
+        spoof = i % 2
+        labels[name], speaker[name] = ("bonafide", "spoof")[spoof], f"s{i // 10}"
+        attack[name] = rng.choice(list("VWXYZ")) if spoof else "-"
+        hard = shift[attack[name]] if spoof else 0.0
+        for system, apart in (("a", 1.5), ("b", 1.0)):
+            values[system].append((-apart if spoof else apart) + hard * (system == "b") + rng.normal())
+    systems = {name: ss.UtteranceScores(tuple(labels), np.array(one), "bonafide") for name, one in values.items()}
+    found = ss.sample_size(
+        labels, systems, "utterance-eer", first=0.15, second=0.10, clusters={"speaker": speaker, "attack": attack}
+    )
+    of_attacks, of_speakers, of_both, *_ = found.needed
+    assert [one.growing for one in found.needed[:3]] == [("attack",), ("speaker",), ("attack", "speaker")]
+    assert of_both.clusters <= (of_attacks.clusters or np.inf)
+    assert found.parts["attack"] > found.parts["speaker"]
+    assert "more attacks are worth" in found.advice
+    text = str(found)
+    assert "attacks and speakers: so many attacks, and the others in proportion" in text
+    assert (of_speakers.clusters is None) == (of_speakers.to_dict()["clusters"] is None)
+    assert power_of(0.05, 0.1, 30, 0.05) == pytest.approx(power_of(0.5, 1.0, 30, 0.05))
 
 
 @pytest.fixture(scope="module")

@@ -168,7 +168,7 @@ def test_all_possible_draws_of_a_tiny_corpus_make_the_interval():
     for draw in product(range(3), repeat=3):
         value = float(ss.equal_error_rate(mass.reweight(np.bincount(draw, minlength=3))).value)
         exact[value] = exact.get(value, 0) + 1
-    with pytest.warns(ss.SpoofspanWarning, match="only 3 clusters"):
+    with pytest.warns(ss.SpoofspanWarning, match="only 3 utterances"):
         found = interval(references, scores, replicates=4000, method="percentile")
     values, counts = np.unique(found.replicates, return_counts=True)
     assert values.tolist() == sorted(exact)
@@ -281,7 +281,7 @@ def test_an_utterance_without_a_cluster_is_an_error():
     references, scores = toy(5)
     with pytest.raises(ss.DataError, match="'u004'"):
         interval(references, scores, clusters={f"u{i:03d}": "S" for i in range(4)}, method="percentile")
-    with pytest.raises(ss.UsageError, match="at least two clusters"):
+    with pytest.raises(ss.UsageError, match="all utterances have the same cluster"):
         Clusters.of(["a", "b"], {"a": "S", "b": "S"})
 
 
@@ -333,7 +333,7 @@ def test_frames_as_clusters_would_make_intervals_too_narrow():
     centres = {utt: rng.normal(-0.8 if i % 2 else 0.8) for i, utt in enumerate(ranges)}
     frames = {utt: centre + 0.05 * rng.normal(size=20) for utt, centre in centres.items()}
     references = ss.References.from_ranges(ranges)
-    with pytest.warns(ss.SpoofspanWarning, match="only 20 clusters with bona fide"):
+    with pytest.warns(ss.SpoofspanWarning, match="only 20 utterances with bona fide"):
         by_utterance = interval(
             references, ss.Scores.from_frames(frames, hop=0.02, higher="bonafide"), replicates=400, method="percentile"
         )

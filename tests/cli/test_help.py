@@ -52,7 +52,7 @@ def test_a_repetition_is_found_wherever_it_stands(more, capsys):
 
 def test_what_may_be_repeated_still_can(capsys):
     code, printed = run(
-        [*FILES, "-m", "range-eer", "-m", "range-f1", "-q", "--quiet", "--by", "kind", "--by", "length"], capsys
+        [*FILES, "-m", "range-eer", "-m", "range-f1", "-q", "--quiet", "--by", "attack", "--by", "length"], capsys
     )
     assert "times" not in printed.err
     assert "no file" in printed.err
@@ -70,6 +70,8 @@ def test_what_may_be_repeated_still_can(capsys):
         (["compare", "ref", "a", "b", "-m", "range-eer", "point-eer@20ms"], "-m range-eer -m point-eer@20ms"),
         (["table", "ref", "a", "-m", "range-eer", "range-f1"], "-m range-eer -m range-f1"),
         (["table", "ref", "a", "--resolutions", "20", "160"], "with commas: --resolutions 20,160"),
+        ([*FILES, "-m", "point-eer", "--resolutions", "20", "160"], "-m point-eer@20ms -m point-eer@160ms"),
+        ([*FILES, "--resolutions", "20,160"], "spoofspan table REFERENCES SCORES --resolutions 20,160"),
         ([*FILES, "--json"], "no option --json: give --format json"),
         ([*FILES, "--csv"], "no option --csv: give --format csv"),
         ([*FILES, "-m", "RangeEER"], "did you mean 'range-eer'?"),
