@@ -32,12 +32,12 @@ from foreign_attacks import ATTACKS, make_spoofs
 import spoofspan as ss
 from spoofspan.cm.batches import Corpus, TrainingData
 from spoofspan.cm.config import preset
-from spoofspan.cm.features import FrameFeatures
+from spoofspan.cm.features import FrameFeatures, remembered_features
 from spoofspan.cm.frame_times import frame_count
 from spoofspan.cm.labels import TARGET, WindowLabels
 from spoofspan.cm.scorers import JOINT_DETECTOR, load_scorer
 from spoofspan.cm.scoring import score_sounds
-from spoofspan.cm.training import train
+from spoofspan.cm.training import train_networks
 from spoofspan.corpus.building import build
 from spoofspan.corpus.settings import SETS, Settings
 from spoofspan.data.rules import Rules
@@ -110,7 +110,7 @@ def trained(name: str) -> Callable[[Fold, int, Path], Scores]:
         config = preset(name)
         config = replace(config, training=replace(config.training, seed=seed))
         shutil.rmtree(folder, ignore_errors=True)
-        train(config, TrainingData(fold.train, fold.dev), folder, say=True)
+        train_networks(config, TrainingData(fold.train, fold.dev), folder, "cpu", say=True)
         return scored(folder, fold.evaluation)
 
     return run
@@ -226,14 +226,15 @@ def main() -> int:
     attacks = [one for one in data.attacks if one in (arguments.attacks or data.attacks)]
     found: dict[str, dict[str, list[dict[str, float]]]] = {}
     kept = arguments.out / ("figures-plain" if arguments.plain else "figures")
-    for system in arguments.systems:
-        seeds = [1] if system in SEEDLESS else [int(one) for one in arguments.seeds.split(",")]
-        for attack, seed in product(attacks, seeds):
-            name = f"{system.replace(' ', '-')}/{attack}-{seed}"
-            work = partial(figures, system, attack, data, seed, arguments.out / "models" / name)
-            one = cached(kept / f"{name}.json", work)
-            found.setdefault(system, {}).setdefault(attack, []).append(one)
-            print(f"{system}, {attack} left out, seed {seed}: {one}", file=sys.stderr)
+    with remembered_features():
+        for system in arguments.systems:
+            seeds = [1] if system in SEEDLESS else [int(one) for one in arguments.seeds.split(",")]
+            for attack, seed in product(attacks, seeds):
+                name = f"{system.replace(' ', '-')}/{attack}-{seed}"
+                work = partial(figures, system, attack, data, seed, arguments.out / "models" / name)
+                one = cached(kept / f"{name}.json", work)
+                found.setdefault(system, {}).setdefault(attack, []).append(one)
+                print(f"{system}, {attack} left out, seed {seed}: {one}", file=sys.stderr)
     print(markdown(table(found)))
     return 0
 

@@ -34,7 +34,7 @@ from spoofspan.cm.features import remembered_features
 from spoofspan.cm.frame_times import BRANCHES
 from spoofspan.cm.scorers import load_scorer
 from spoofspan.cm.scoring import score_sounds
-from spoofspan.cm.training import _train
+from spoofspan.cm.training import train_networks
 from spoofspan.corpus.building import build
 from spoofspan.corpus.settings import Settings
 from spoofspan.data.scores import Scores
@@ -115,7 +115,7 @@ def split(corpus: Corpus, names: dict[str, str], number: int) -> Split:
 
 def scored(config: Config, parts: Split, folder: Path) -> Scores:
     """Train, and score the evaluation set."""
-    _train(config, parts.data, folder, "cpu", 1, False)  # without the card, which takes as long
+    train_networks(config, parts.data, folder, "cpu")
     names = parts.evaluation.references.utterances
     sounds = dict(zip(names, parts.evaluation.sounds, strict=True))
     return score_sounds(load_scorer(folder, "cpu"), sounds)[0][FINEST]  # type: ignore[return-value]

@@ -50,14 +50,25 @@ FEW_WITH_WINDOWS = 20  # utterances that hold time of a class; with fewer, PAV c
 NOT_STATED = "not stated"
 
 
-def finish(folder: Path, config: Config, data: TrainingData, device: str | None, licence: str = NOT_STATED) -> None:
-    """Write the card of the best epoch, unless it is there."""
+def finish(
+    folder: Path,
+    config: Config,
+    data: TrainingData,
+    device: str | None,
+    licence: str = NOT_STATED,
+    scorer: Scorer | None = None,
+) -> None:
+    """Write the card of the best epoch, unless it is there.
+
+    If all data are training data (``data.dev is data.train``), ``scorer`` says what models of the same recipe, which
+    had not heard the speaker, say of each recording.
+    """
     checksum = file_checksum(folder / MODEL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpoofspanWarning)  # a card of other weights is replaced
         if read_card(folder, checksum) is not None:
             return
-    scorer = load_scorer(folder, device, allow_code=True)  # it was trained here
+    scorer = scorer or load_scorer(folder, device, allow_code=True)  # it was trained here
     draw = np.random.default_rng(config.training.seed)
     scores, held_out, _ = _listen(scorer, data.dev, range(len(data.dev)), draw)
     chosen = draw.permutation(len(data.train))[:LISTENED_TO]
@@ -83,7 +94,9 @@ def finish(folder: Path, config: Config, data: TrainingData, device: str | None,
                 chance = ChanceRanges.learn(references, held_out_ratios, data.dev.speakers)
         problems += [*_rough_maps(references, calibrations), *_lost_fusion(figures)]
         about = _about(config, data, figures, problems, licence) | {"band_hz": band}
-    domain = None if heard is None or held_out is None else TrainingDomain.learn(heard, held_out)
+    domain = None
+    if heard is not None and held_out is not None:
+        domain = TrainingDomain.learn(heard, None if data.dev is data.train else held_out)
     write_card(folder, Card(checksum, about, calibrations, threshold, domain, chance))
 
 
