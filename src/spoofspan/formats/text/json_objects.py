@@ -10,72 +10,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from spoofspan.base.documents import TooComplexError, parse_json
 from spoofspan.base.errors import DataError
 from spoofspan.data.references import SPOOF, References
 from spoofspan.formats.arrays.npz import read_labels, read_scores
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.hypotheses import decisions_format
+from spoofspan.formats.text.json_text import (
+    NUMBER,
+    is_object_of_lists,
+    json_object,
+    json_pairs,
+    json_periods,
+)
 from spoofspan.formats.text.lines import beginning
-from spoofspan.formats.text.rows import RangeRows, WrittenRange, check_utf8, check_writable, time_text, written_ranges
-
-NUMBER = r"\s*-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\s*"
-
-
-class _Pairs(tuple[tuple[str, Any], ...]):
-    """A JSON object as its pairs."""
-
-    __slots__ = ()
-
-
-def json_pairs(source: Source, shape: str) -> _Pairs:
-    """Read the JSON object as pairs, so that a name that is there twice is seen; ``shape`` is what it should be."""
-    data = source.document()
-    if not data.strip():
-        raise DataError(f"{source.name}: the file is empty")
-    try:
-        found = parse_json(data, object_pairs_hook=_Pairs, parse_int=float)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{source.name}:{line}: not UTF-8 text; convert it") from None
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"{source.name}:{error.lineno}: no JSON from column {error.colno} on ({error.msg}); the file is truncated "
-            "or damaged"
-        ) from None
-    except TooComplexError as error:
-        raise DataError(f"{source.name}: {error}; expected {shape}") from None
-    except ValueError:  # a whole number of thousands of digits
-        raise DataError(f"{source.name}: a number cannot be read; expected {shape}") from None
-    if not isinstance(found, _Pairs):
-        raise DataError(f"{source.name}: the JSON is no object; expected {shape}")
-    return found
-
-
-def is_object_of_lists(head: bytes, numbers: int) -> bool:
-    """True if it begins as a JSON object of lists of rows of ``numbers`` numbers each."""
-    text = beginning(head)
-    rows = rf'"\s*:\s*\[\s*\[{",".join([NUMBER] * numbers)}\]'
-    opening = r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\['
-    return re.match(opening, text) is not None and re.search(rows, text) is not None
-
-
-def json_name(text: str, name: str) -> str:
-    """Write an id as JSON; ``name`` is the format, for messages."""
-    check_utf8(text, name)
-    return json.dumps(text, ensure_ascii=False)
-
-
-def json_periods(ranges: Sequence[WrittenRange]) -> str:
-    """Write ranges as JSON, times in seconds."""
-    return "[" + ", ".join(f"[{time_text(one.start)}, {time_text(one.end)}]" for one in ranges) + "]"
-
+from spoofspan.formats.text.rows import RangeRows, check_writable, written_ranges
 
 # ---------------------------------------------------------------- scores
 
@@ -167,7 +121,7 @@ def recognises_ranges(head: bytes) -> bool:
     return is_object_of_lists(head, 2) and b"real_or_fake" not in head  # which language models write
 
 
-def note_ranges(rows: RangeRows, sources: Sequence[Source]) -> Mapping[str, float] | None:
+def note_ranges(rows: RangeRows, sources: Sequence[Source]) -> None:
     """Note every range as spoof."""
     for source in sources:
         for utterance, listed in json_pairs(source, RANGES_SHAPE):
@@ -178,7 +132,6 @@ def note_ranges(rows: RangeRows, sources: Sequence[Source]) -> Mapping[str, floa
                 for pair in listed:
                     start, end = (rows.seconds(place, json.dumps(value), "time") for value in pair)
                     rows.add(source.name, utterance, start, end, "spoof")
-    return None
 
 
 def read_ranges(sources: Sequence[Source], options: ReadOptions) -> References:
@@ -192,9 +145,7 @@ def write_ranges(references: References) -> Iterator[bytes]:
     """Write JSON, an utterance a line; times exactly, durations are left out."""
     name = "JSON of ranges"
     check_writable(references, name, labels=(SPOOF,))
-    for number, (utterance, ranges) in enumerate(written_ranges(references)):
-        yield f"{',' if number else '{'}\n{json_name(utterance, name)}: {json_periods(ranges)}".encode()
-    yield b"\n}\n"
+    return json_object(((utt, json_periods(ranges)) for utt, ranges in written_ranges(references)), name)
 
 
 REFERENCES = Format(

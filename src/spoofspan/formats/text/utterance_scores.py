@@ -25,14 +25,13 @@ from spoofspan.formats.column_names import UTTERANCE, column_name, polarity_of, 
 from spoofspan.formats.format import Format, ReadOptions, first_with_content
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text import trials
-from spoofspan.formats.text.lines import check_word, first_lines, is_header, lines_of, score_of
+from spoofspan.formats.text.lines import check_word, fields_of, first_lines, is_header, lines_of, score_of
 from spoofspan.formats.text.utterance_tables import (
     SCORE_FORMS,
     SPEAKER,
     TRIAL_LABEL,
     Form,
     Layout,
-    cells,
     form_layout,
     header_layout,
     layout_of,
@@ -165,7 +164,9 @@ def _candidates(layout: Layout) -> list[str]:
 def _has_lists(head: bytes, layout: Layout) -> bool:
     """True if a cell of the first row is a list: scores of frames, not of utterances."""
     lines = first_lines(head)[1:2]
-    return not layout.json and any(cell.startswith("[") for line in lines for cell in cells(line, layout.separator))
+    return not layout.json and any(
+        cell.startswith("[") for line in lines for cell in fields_of(line, layout.separator, "")
+    )
 
 
 def read_table(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
