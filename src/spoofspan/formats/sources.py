@@ -131,6 +131,19 @@ class Source:
             )
         return b"".join(pieces)
 
+    def text(self) -> bytes:
+        """Read all bytes of a text file, unpacked; no line may be longer than lines are anywhere."""
+        pieces: list[bytes] = []
+        line, length = 1, 0
+        with self.read_errors(), self.open() as stream:
+            while piece := stream.read(PIECE_BYTES):
+                end = piece.rfind(b"\n") + 1
+                if length + (piece.find(b"\n") if end else len(piece)) > MOST_BYTES_PER_LINE:
+                    raise self.line_too_long(line)
+                line, length = line + piece.count(b"\n"), len(piece) - end + (0 if end else length)
+                pieces.append(piece)
+        return b"".join(pieces)
+
     def whole(self) -> bytes | mmap.mmap:
         """All bytes, unpacked: those of a plain file are mapped into memory, and read where they are looked at."""
         if self.path is None or self.is_packed or not self.size:

@@ -39,7 +39,7 @@ from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Modality
 from spoofspan.formats.format import OF_METADATA, Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.json_text import first_object, json_document, json_list, json_periods
+from spoofspan.formats.text.json_text import BLANKS, first_object, json_document, json_list, json_periods
 from spoofspan.formats.text.rows import RangeRows, check_writable, is_unicode, written_ranges
 
 RANKED: Modality = "any"  # both benchmarks rank by fakes of sound or picture
@@ -99,6 +99,11 @@ class Entry:
             start, end = (self.seconds(value, f"{key}[{i}]") for value in period)
             result.append((start, end))
         return result
+
+
+def _first_keys(head: bytes) -> set[str]:
+    """The keys of the first object of a list."""
+    return set(first_object(head)) if head.lstrip(BLANKS).startswith(b"[") else set()
 
 
 def _entries_of_split(
@@ -238,10 +243,9 @@ LAVDF = Format(
     "lavdf",
     "JSON list of {file, fake_periods, duration, modify_audio, modify_video, ...}: LAV-DF (modality, subset)",
     read_lavdf,
-    lambda head: {"file", "fake_periods"} <= first_object(head).keys(),
+    lambda head: {"file", "fake_periods"} <= _first_keys(head),
     write_lavdf,
     suffixes=(".json",),
-    begins=(b"[",),
     takes=OF_METADATA,
 )
 
@@ -286,9 +290,8 @@ AVDEEPFAKE1M = Format(
     "avdeepfake1m",
     "JSON list of {file, audio_model, fake_segments, audio_fake_segments, visual_fake_segments, ...}: AV-Deepfake1M",
     read_avdeepfake1m,
-    lambda head: "file" in (keys := first_object(head).keys()) and not keys.isdisjoint(SEGMENTS.values()),
+    lambda head: "file" in (keys := _first_keys(head)) and not keys.isdisjoint(SEGMENTS.values()),
     write_avdeepfake1m,
     suffixes=(".json",),
-    begins=(b"[",),
     takes=("split", "modality"),
 )

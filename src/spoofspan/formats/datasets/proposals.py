@@ -17,7 +17,7 @@ import numpy as np
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.data.proposals import Proposals
-from spoofspan.formats.arrays.npz import DICTS, recognises_dict
+from spoofspan.formats.arrays.npz import recognises_dict
 from spoofspan.formats.format import Format, ReadOptions, text_of
 from spoofspan.formats.pickles import read_dict
 from spoofspan.formats.sources import Source
@@ -168,7 +168,6 @@ CFPRF = Format(
     partial(_read, _dict_items),
     recognises_dict,
     suffixes=("cp_dict.npy", "ver_dict.npy"),
-    begins=DICTS,
     named=r"_?(cp|ver|regver)_dict\.npy$",
     takes=("fps",),
 )
@@ -179,7 +178,6 @@ FORMAT = Format(
     recognises,
     write,
     suffixes=(".json",),
-    begins=(b"{",),
     takes=("fps",),
 )
 CSV = Format(

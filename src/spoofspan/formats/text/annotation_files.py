@@ -13,6 +13,7 @@ lhotse          JSON Lines of supervisions or cuts; the label is in ``custom`` o
 nemo            JSON Lines ``{audio_filepath, offset, duration, label}``
 label-studio    JSON, exported in full or as JSON_MIN
 activitynet     JSON ``{database: {utt: {duration, subset, annotations: [{segment, label}]}}}``
+json-ranges     JSON ``{file: [[start, end], ...]}``, spoofed ranges; ``datasets/proposals.py`` has those with confidences
 json-segments   JSON ``{utt: {duration, segments: [[start, end, label], ...]}}``, or objects with start, end and label
 language-model  ``{"real_or_fake": "fake", "fake_region": [[1.26, 1.64]]}`` for each utterance, also as text in JSON
 elan            an ``.eaf`` file per utterance; the tiers whose annotations are labels count
@@ -24,24 +25,35 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePath
 from typing import Any
 
 from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError, UsageError
-from spoofspan.data.references import References
+from spoofspan.data.references import SPOOF, References
 from spoofspan.formats.column_names import UTTERANCE, column_names
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source, sources
 from spoofspan.formats.text.hypotheses import decisions_format
-from spoofspan.formats.text.json_text import BLANKS, first_object, json_document, json_objects
+from spoofspan.formats.text.json_text import (
+    BLANKS,
+    first_object,
+    is_object_of_lists,
+    json_document,
+    json_object,
+    json_objects,
+    json_pairs,
+    json_periods,
+    lists_ranges,
+)
 from spoofspan.formats.text.lines import beginning, first_lines, is_finite, lines_of, mostly
-from spoofspan.formats.text.rows import RangeRows, label_and_attack
+from spoofspan.formats.text.rows import RangeRows, check_writable, label_and_attack, written_ranges
 
 LABELS_BESIDE = "utt2label"  # of Kaldi's segments
 WHOLE = "all"  # of a file, where a language model lists regions
+RANGES_SHAPE = "{file: [[start, end], ...]}"
 UPLOADED = re.compile(r"^[0-9a-f]{8}-")  # what Label Studio puts before the name of an uploaded file
 
 
@@ -186,12 +198,6 @@ def _segments(source: Source, options: ReadOptions) -> Iterator[Annotation]:
 # ---------------------------------------------------------------- JSON
 
 
-def _begins(head: bytes, *keys: str) -> bool:
-    """True if the first object has these keys, even if it is longer than the head."""
-    text = beginning(head).lstrip()
-    return text.startswith(("{", "[")) and all(f'"{key}"' in text for key in keys)
-
-
 def _entry(place: str, value: Any, *keys: str) -> dict[str, Any]:
     """An object with these keys; anything else is refused."""
     missing = [key for key in keys if key not in value] if isinstance(value, dict) else list(keys)
@@ -285,6 +291,26 @@ def _pair(place: str, value: Any) -> tuple[Any, Any]:
     if not isinstance(value, list) or len(value) != 2:
         raise DataError(f"{place}: [start, end] in seconds was expected, not {str(value)[:60]!r}")
     return value[0], value[1]
+
+
+def _json_ranges(source: Source, options: ReadOptions) -> Iterator[Annotation]:
+    for utterance, listed in json_pairs(source, RANGES_SHAPE):
+        place = f"{source.name}: utterance {utterance!r}"
+        if not isinstance(listed, list):
+            raise DataError(f"{place}: not a list of [start, end] in seconds")
+        yield Annotation(utterance, [Range(place, *_pair(place, one)) for one in listed])
+
+
+def _is_json_ranges(head: bytes) -> bool:
+    # what language models write looks alike
+    return is_object_of_lists(head, 2) and lists_ranges(head) and b"real_or_fake" not in head
+
+
+def write_ranges(references: References) -> Iterator[bytes]:
+    """Write JSON, an utterance a line; durations are left out."""
+    name = "JSON of ranges"
+    check_writable(references, name, labels=(SPOOF,))
+    return json_object(((utt, json_periods(ranges)) for utt, ranges in written_ranges(references)), name)
 
 
 def _json_segments(source: Source, options: ReadOptions) -> Iterator[Annotation]:
@@ -419,7 +445,7 @@ def _is_json_segments(head: bytes) -> bool:
 
 
 def _is_language_model(head: bytes) -> bool:
-    return _begins(head) and b"real_or_fake" in head
+    return head.lstrip(BLANKS).startswith((b"{", b"[")) and b"real_or_fake" in head
 
 
 FORMATS = (
@@ -452,7 +478,7 @@ FORMATS = (
         "activitynet",
         "JSON {database: {utt: {duration, subset, annotations: [{segment, label}]}}}: ActivityNet",
         _activitynet,
-        lambda head: _begins(head, "database", "annotations"),
+        lambda head: head.lstrip(BLANKS).startswith(b"{") and b'"database"' in head and b'"annotations"' in head,
         takes=("spoof_label", "split"),
     ),
     _format(
@@ -479,15 +505,32 @@ FORMATS = (
 )
 
 
-def _note_answers(rows: RangeRows, found: Sequence[Source]) -> None:
-    _note(rows, found, ReadOptions(durations=getattr(rows, "durations", None)), _language_model)
+JSON_RANGES = replace(
+    _format("json-ranges", f"JSON {RANGES_SHAPE}, seconds, of spoofed ranges", _json_ranges, _is_json_ranges, takes=()),
+    write=write_ranges,
+)
 
 
-HYPOTHESIS = decisions_format(
-    "hypothesis-language-model",
-    "the answers of a speech language model as decisions: {real_or_fake, fake_region}",
-    _note_answers,
-    _is_language_model,
-    None,
-    (".json", ".jsonl"),
+def _note_decisions(annotations: Annotations, rows: RangeRows, found: Sequence[Source]) -> None:
+    _note(rows, found, ReadOptions(durations=getattr(rows, "durations", None)), annotations)
+
+
+# Decisions are not written so: it would be lost that the rest was called bona fide.
+HYPOTHESES = (
+    decisions_format(
+        "hypothesis-json",
+        f"JSON {RANGES_SHAPE}, seconds, of ranges called spoof",
+        partial(_note_decisions, _json_ranges),
+        _is_json_ranges,
+        None,
+        (".json",),
+    ),
+    decisions_format(
+        "hypothesis-language-model",
+        "the answers of a speech language model as decisions: {real_or_fake, fake_region}",
+        partial(_note_decisions, _language_model),
+        _is_language_model,
+        None,
+        (".json", ".jsonl"),
+    ),
 )

@@ -18,13 +18,13 @@ line by line, to say what is wrong and where. Files larger than memory are read 
 
 from __future__ import annotations
 
+import math
 import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -35,15 +35,15 @@ from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.fields import fields_of_lines, line_blocks
 from spoofspan.formats.format import Format, ReadOptions
+from spoofspan.formats.resolutions import resolution_in_name
 from spoofspan.formats.sources import Source
-from spoofspan.formats.tables.corpus_tables import ColumnTable, Numbers, Part, Texts, table_from_scores
+from spoofspan.formats.tables.corpus_tables import Column, ColumnTable, Numbers, Part, Texts, table_from_scores
 from spoofspan.formats.tables.score_tables import scores_from_parts
 from spoofspan.formats.text.lines import check_word, first_lines, is_header, is_number, lines_of, score_of, wrong_width
 
 FRAME = re.compile(r"\d{1,15}", re.ASCII)
 BLOCK_BYTES = 1 << 20
 LINES_PER_PIECE = 1 << 16
-HOP_IN_NAME = re.compile(r"unit(?P<s>\d+\.?\d*)\.score|_(?P<ms>\d+\.?\d*)ms\.\w+", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -149,24 +149,13 @@ def stream(layout: LineLayout, sources: Sequence[Source], options: ReadOptions) 
 
 
 def _hop(source: Source, options: ReadOptions) -> float:
-    if options.hop is not None:
-        return options.hop
-    if (named := hop_in_name(PurePath(source.name).name)) is None:
+    hop = resolution_in_name(source.name) if options.hop is None else options.hop
+    if hop is None:
         raise UsageError(
             f"{source.name}: neither the file nor its name says how long a frame is; give hop= in seconds, or "
             "call the file NAME_20ms.score if it is 20 ms"
         )
-    return named
-
-
-def hop_in_name(name: str) -> float | None:
-    """The hop in seconds that a file name states, if it does.
-
-    >>> hop_in_name("unit0.02.score"), hop_in_name("logits_frame_20ms.txt"), hop_in_name("a.txt")
-    (0.02, 0.02, None)
-    """
-    match = HOP_IN_NAME.search(name)
-    return None if match is None else float(match["s"]) if match["s"] else float(match["ms"]) / 1000
+    return hop
 
 
 # ---------------------------------------------------------------- blocks of lines
@@ -307,21 +296,24 @@ def _line_by_line(source: Source, layout: LineLayout, column: int) -> Frames:
             codes.append(known.setdefault(fields[0], len(known)))
             frames.append(int(fields[1]))
             rows.append(number - 1)
-            scores.append(score_of(fields[column], f"{place}: utterance {fields[0]!r}, frame {fields[1]}", problems))
+            score = score_of(fields[column], f"{place}: utterance {fields[0]!r}, frame {fields[1]}", problems)
+            scores.append(0.0 if math.isnan(score) else score)  # noted already
         if problems.full:
             problems.raise_if_any("reading stopped here; correct the file, or state another format")
             break
     problems.raise_if_any("correct the file, or state another format")
     if not known:
         raise DataError(f"{source.name}: there is no score in the file; it is empty")
-    table = {
+    table: dict[str, Column] = {
         "utterance": Texts(np.array(codes, np.int32), list(known)),
         "frame": Numbers(np.array(frames)),
         "score": Numbers(np.array(scores)),
     }
     part = Part(ColumnTable.of(table), source.name, 1, rows=np.array(rows))
     checked = scores_from_parts([part], ReadOptions(hop=1.0, higher="spoof"))
-    return Frames(list(checked.utterances), np.diff(checked.offsets).tolist(), checked.values)
+    return Frames(
+        list(checked.utterances), np.diff(checked.offsets).tolist(), checked.values.astype(np.float64, copy=False)
+    )
 
 
 # ---------------------------------------------------------------- writing

@@ -94,6 +94,14 @@ def is_object_of_lists(head: bytes, numbers: int) -> bool:
     return re.match(opening, text) is not None and re.search(rows, text) is not None
 
 
+def lists_ranges(head: bytes) -> bool:
+    """True if the pairs of the first list can be ranges in their order, and not two scores for each frame."""
+    found = re.search(r'"\s*:\s*\[\s*(\[.*?\])\s*(?:\]|$)', beginning(head), re.DOTALL)
+    pairs = re.findall(rf"\[({NUMBER}),({NUMBER})\]", found[1]) if found is not None else []
+    edges = [float(edge) for pair in pairs for edge in pair]
+    return edges == sorted(edges) and min(edges, default=0) >= 0
+
+
 # ---------------------------------------------------------------- writing
 
 
