@@ -130,7 +130,7 @@ def _run(
 ) -> None:
     from spoofspan.base.version import __version__
     from spoofspan.evaluation import calibration as library
-    from spoofspan.evaluation import calibration_effects as worth
+    from spoofspan.evaluation import calibration as worth
     from spoofspan.formats.calibrations import read_calibration, write_calibration
     from spoofspan.formats.convert import SCORES_BY_SUFFIX, write_converted
     from spoofspan.report.results import calibration_table, finite
