@@ -22,8 +22,7 @@ from command_line import run
 import spoofspan as ss
 from spoofspan.challenge import judging
 from spoofspan.challenge.challenge_folder import build_challenge
-from spoofspan.challenge.codabench import PHASE, score_in_container
-from spoofspan.challenge.definition import Definition, Phase
+from spoofspan.challenge.definition import PHASE, Definition, Phase
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.judging import NOT_SCORED, score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
@@ -46,6 +45,7 @@ from spoofspan.challenge.published_numbers import (
     rounded_difference,
     rounded_p,
 )
+from spoofspan.challenge.scoring_program import score_in_container
 from spoofspan.challenge.submission_check import check_submission
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.text.utterance_scores import write_asvspoof5

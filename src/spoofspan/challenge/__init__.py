@@ -5,11 +5,10 @@
     definition.py            what is measured and how, what is submitted, and the phases    <- read this first
     public_part.py           the definition and the utterances, which every team has
     hidden_part.py           labels, groups and clusters, which stay with the organisers
-    challenge_folder.py      build the folder of a challenge
+    challenge_folder.py      build the folder of a challenge: the public part with its README and a random submission
+    platforms.py             bundles for Codabench, EvalAI and Hugging Face; scoring_program.py: what runs there
     published_numbers.py     the numbers that teams see, rounded, and how much they tell of the labels
     team_names.py            names that are plain, and not to be mistaken for each other
-    instructions.py          the README for teams
-    sample_submission.py     what a submission looks like
     submission.py            one team's files, opened as what a stranger sent
     submission_check.py      every problem of a submission, found without labels
     measured_submission.py   one measure of scores, proposals or utterance scores
@@ -29,8 +28,6 @@
     rescoring.py             score again after the labels changed; what moved and why
     appeals.py               the log, letters to teams, certificates
     fairness.py              copies under several names, scores made of ids, the luck of many tries
-    codabench.py             a bundle for codabench.org, and what runs there
-    other_platforms.py       bundles for EvalAI and Hugging Face
 
 May import every package below: not cm, corpus or integrations.
 """

@@ -12,7 +12,7 @@
     CHALLENGE/received/HASH/...          submissions, as they came: received.py
     CHALLENGE/results/PHASE/TEAM/...     team_results.py
     CHALLENGE/former/NUMBER/...          both parts before a change: rescoring.py
-    CHALLENGE/codabench.zip              codabench.py
+    CHALLENGE/codabench.zip              platforms.py
 
 Nothing in the public part depends on the labels: two challenges that differ in their labels alone have the same bytes
 there.
@@ -39,6 +39,8 @@ from spoofspan.measures.measure import Measure, ScoresAre
 
 PUBLIC, HIDDEN, RESULTS, FORMER = "public", "hidden", "results", "former"
 DEFINITION, DURATIONS, UTTERANCES = "challenge.json", "reco2dur", "utterances"
+README, SAMPLE = "README.md", "sample_submission.zip"
+PHASE = "phase.json"  # of the reference data on a platform
 # What a team submits, and which measures there are of it.
 Submitted = Literal["scores", "boundary-scores", "proposals", "utterance-scores"]
 SUBMITTED: Mapping[Submitted, str] = {
