@@ -26,7 +26,7 @@ from spoofspan.challenge.definition import PHASE, Definition, Phase
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.judging import NOT_SCORED, score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
-from spoofspan.challenge.leaderboard_page import leaderboard_page
+from spoofspan.challenge.public_page import leaderboard_page
 from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.published_numbers import (
     BITS_OF_A_NUMBER,

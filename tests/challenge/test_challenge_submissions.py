@@ -15,7 +15,7 @@ from spoofspan.challenge.definition import Definition
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.judging import score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
-from spoofspan.challenge.leaderboard_page import leaderboard_page
+from spoofspan.challenge.public_page import leaderboard_page
 from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.scoring_program import score_in_container
 from spoofspan.challenge.submission_check import check_submission

@@ -25,7 +25,7 @@ from spoofspan.challenge.decisions import set_role
 from spoofspan.challenge.definition import Definition
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.leaderboard import leaderboard
-from spoofspan.challenge.leaderboard_page import leaderboard_page
+from spoofspan.challenge.public_page import leaderboard_page
 from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.published_numbers import rounded
 from spoofspan.challenge.rescoring import rescore

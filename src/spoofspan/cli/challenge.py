@@ -444,7 +444,7 @@ def leaderboard(
         from spoofspan.challenge.public_page import public_page
 
         if check_page is not None:
-            from spoofspan.challenge.check_page import check_page as write_check
+            from spoofspan.challenge.public_page import check_page as write_check
             from spoofspan.challenge.public_part import PublicPart
 
             o.write_page(write_check(PublicPart.read(challenge)), check_page, force)
