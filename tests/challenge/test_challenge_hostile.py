@@ -18,10 +18,9 @@ from command_line import run
 
 import spoofspan as ss
 from spoofspan.challenge import scoring_process
-from spoofspan.challenge.definition import Definition
+from spoofspan.challenge.definition import Definition, PublicPart
 from spoofspan.challenge.judging import NOT_SCORED, judge_of, score_file, score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
-from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.submission_check import check_submission
 from spoofspan.challenge.team_names import look_alike, plain_name
 

@@ -22,12 +22,11 @@ from command_line import run
 import spoofspan as ss
 from spoofspan.challenge import judging
 from spoofspan.challenge.challenge_folder import build_challenge
-from spoofspan.challenge.definition import PHASE, Definition, Phase
+from spoofspan.challenge.definition import PHASE, Definition, Phase, PublicPart
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.judging import NOT_SCORED, score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
 from spoofspan.challenge.public_page import leaderboard_page
-from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.published_numbers import (
     BITS_OF_A_NUMBER,
     LARGEST,

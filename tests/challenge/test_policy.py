@@ -22,10 +22,9 @@ from command_line import run
 import spoofspan as ss
 from spoofspan.challenge import decisions
 from spoofspan.challenge.appeals import certificate, letters, log
-from spoofspan.challenge.definition import Definition, Phase
+from spoofspan.challenge.definition import Definition, Phase, PublicPart
 from spoofspan.challenge.judging import score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
-from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.rescoring import rescore
 from spoofspan.challenge.submission_check import check_submission
 

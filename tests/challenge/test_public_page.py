@@ -13,10 +13,9 @@ import spoofspan as ss
 from spoofspan.base.errors import UsageError
 from spoofspan.challenge import decisions
 from spoofspan.challenge.appeals import history
-from spoofspan.challenge.definition import Definition, Phase
+from spoofspan.challenge.definition import Definition, Phase, PublicPart
 from spoofspan.challenge.leaderboard import leaderboard
 from spoofspan.challenge.public_page import check_page, public_page
-from spoofspan.challenge.public_part import PublicPart
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 PHASES = (Phase("progress", "2027-01-10 00:00:00", "2027-02-01 00:00:00"), Phase("final", "2027-02-02 00:00:00"))

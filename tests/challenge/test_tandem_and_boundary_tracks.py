@@ -22,11 +22,10 @@ from command_line import run
 import spoofspan as ss
 from spoofspan.challenge.challenge_folder import build_challenge
 from spoofspan.challenge.decisions import set_role
-from spoofspan.challenge.definition import Definition
+from spoofspan.challenge.definition import Definition, PublicPart
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.leaderboard import leaderboard
 from spoofspan.challenge.public_page import leaderboard_page
-from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.published_numbers import rounded
 from spoofspan.challenge.rescoring import rescore
 from spoofspan.challenge.scoring_program import score_in_container

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from spoofspan.base.errors import UsageError
 from spoofspan.challenge.decisions import described
+from spoofspan.challenge.definition import PublicPart
 from spoofspan.challenge.judging import judge_of, results_folder
 from spoofspan.challenge.leaderboard import Plain, counting, leaderboard
 from spoofspan.challenge.ledger import Ledger
-from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.published_numbers import published_text, rounded_values
 from spoofspan.challenge.season import REFUSED, SCORED, Received, Season
 from spoofspan.challenge.team_results import TeamResult, kept_values

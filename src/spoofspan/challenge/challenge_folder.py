@@ -31,11 +31,11 @@ from spoofspan.challenge.definition import (
     TIES,
     UTTERANCES,
     Definition,
+    PublicPart,
 )
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.measured_submission import System, measured_groups, measured_submission, of_groups
 from spoofspan.challenge.platforms import BUNDLES, OTHER_PLATFORMS, Platform, filled, zip_bytes
-from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.published_numbers import MOST_LLR
 from spoofspan.challenge.submission import ABOUT
 from spoofspan.challenge.team_results import Judge

@@ -29,10 +29,10 @@ from statistics import NormalDist
 import numpy as np
 
 from spoofspan.base.times import Float64
+from spoofspan.challenge.definition import PublicPart
 from spoofspan.challenge.hidden_part import LETTERS
 from spoofspan.challenge.judging import judge_of, results_folder
 from spoofspan.challenge.ledger import Ledger
-from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.published_numbers import difference_text
 from spoofspan.challenge.season import SCORED, Season
 from spoofspan.challenge.team_results import Judge, TeamResult, kept_sample, sampled_places

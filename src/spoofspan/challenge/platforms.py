@@ -28,8 +28,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from spoofspan.challenge.definition import HIDDEN, PHASE, PUBLIC, README, SAMPLE, Counts, Definition
-from spoofspan.challenge.public_part import PublicPart
+from spoofspan.challenge.definition import HIDDEN, PHASE, PUBLIC, README, SAMPLE, Counts, Definition, PublicPart
 from spoofspan.challenge.published_numbers import DECIMALS, column_title
 from spoofspan.measures.measure import flat_name, in_percent
 from spoofspan.report.names import measure_name

@@ -13,8 +13,8 @@ from typing import Any
 from spoofspan.base.errors import UsageError
 from spoofspan.base.version import __version__
 from spoofspan.challenge.appeals import certificate, history, season_of
+from spoofspan.challenge.definition import PublicPart
 from spoofspan.challenge.leaderboard import Leaderboard, leaderboard
-from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.published_numbers import difference_text, published_text
 from spoofspan.data.rules import Rules, rules_for
 from spoofspan.formats.writing import write_atomically

@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from spoofspan.base.locks import temporary_folder
-from spoofspan.challenge.definition import HIDDEN, PHASE, PUBLIC, read_json
+from spoofspan.challenge.definition import HIDDEN, PHASE, PUBLIC, PublicPart, read_json
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.judging import score_file
-from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.published_numbers import column_title, published_text, rounded
 from spoofspan.challenge.team_results import Judge, TeamResult
 from spoofspan.formats.writing import write_atomically

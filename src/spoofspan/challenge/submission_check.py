@@ -20,8 +20,8 @@ from spoofspan.base.columns import positions
 from spoofspan.base.errors import DataError, Problems, SpoofspanError, UsageError, noting_problems
 from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.times import milliseconds
+from spoofspan.challenge.definition import PublicPart
 from spoofspan.challenge.measured_submission import System
-from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.published_numbers import MOST_LLR, clipped
 from spoofspan.challenge.submission import ABOUT, Submission, opened, unsaid
 from spoofspan.challenge.team_results import is_decided

@@ -31,10 +31,9 @@ import numpy as np
 
 from spoofspan.base.columns import positions
 from spoofspan.base.times import Float64, Int64
-from spoofspan.challenge.definition import POLICY, Definition, read_json
+from spoofspan.challenge.definition import POLICY, Definition, PublicPart, read_json
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.measured_submission import Plain, System, measured_groups, measured_submission
-from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.submission import Submission
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.scores import Scores, score_times
