@@ -56,7 +56,7 @@ def withdraw(
     """
     from spoofspan.challenge import decisions
 
-    _say(decisions.withdraw(challenge, team, reason, phase=phase, submission=submission), output)
+    _say(decisions.decide(challenge, "withdraw", team, reason, phase=phase, submission=submission), output)
 
 
 @app.subcommand
@@ -71,7 +71,7 @@ def disqualify(
     """
     from spoofspan.challenge import decisions
 
-    _say(decisions.disqualify(challenge, team, reason, phase=phase), output)
+    _say(decisions.decide(challenge, "disqualify", team, reason, phase=phase), output)
 
 
 @app.subcommand
@@ -91,7 +91,7 @@ def reinstate(
     """
     from spoofspan.challenge import decisions
 
-    _say(decisions.reinstate(challenge, team, reason, phase=phase, submission=submission), output)
+    _say(decisions.decide(challenge, "reinstate", team, reason, phase=phase, submission=submission), output)
 
 
 @app.subcommand
