@@ -12,7 +12,7 @@ import click
 from spoofspan.base.errors import UsageError
 from spoofspan.base.progress import progress
 from spoofspan.cli import options as o
-from spoofspan.cli.system_inputs import Systems, takes_systems
+from spoofspan.cli.system_inputs import OneSet, Systems
 
 if TYPE_CHECKING:
     from spoofspan.data.calibration import Calibration
@@ -43,22 +43,15 @@ class LearningOptions:
     scores_to: str | None = o.typed_flag("Format of the scores in --out, if its name does not show it.", "--to")
 
 
-takes_learning = o.takes_options("learning", LearningOptions)
-
-
-@takes_systems
-@takes_learning
-@o.takes_range_rules
 def calibrate(
     *,
-    systems: Systems,
+    systems: OneSet,
     learning: LearningOptions,
-    convention: o.Convention = "default",
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
     out: str | None = o.flag(None, "Write the calibration (JSON), or with --apply the calibrated scores."),
     force: o.Force = False,
     quiet: o.Quiet = False,
-    rules: dict[str, Any],
+    rules: o.RangeRules,
 ) -> None:
     """Turn scores into log-likelihood ratios.
 
@@ -80,24 +73,20 @@ def calibrate(
       spoofspan calibrate dev.rttm dev.parquet --metadata protocol.txt --miss-rate 0.1 --out threshold.json
     """
     if learning.miss_rate is not None:
-        _bound_misses(systems, learning, convention, rules, output, out, force)
+        _bound_misses(systems, learning, rules, format, out, force)
         return
-    _run(systems, learning, convention, rules, output, out, force, several=False)
+    _run(systems, learning, rules, format, out, force, several=False)
 
 
-@takes_systems
-@takes_learning
-@o.takes_range_rules
 def fuse(
     *,
-    systems: Systems,
+    systems: OneSet,
     learning: LearningOptions,
-    convention: o.Convention = "default",
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
     out: str | None = o.flag(None, "Write the fusion (JSON), or with --apply the fused scores."),
     force: o.Force = False,
     quiet: o.Quiet = False,
-    rules: dict[str, Any],
+    rules: o.RangeRules,
 ) -> None:
     """Turn the scores of several systems into one log-likelihood ratio.
 
@@ -114,15 +103,14 @@ def fuse(
 
       spoofspan fuse protocol.txt a.tsv b.csv --higher b=spoof --out fusion.json
     """
-    _run(systems, learning, convention, rules, output, out, force, several=True)
+    _run(systems, learning, rules, format, out, force, several=True)
 
 
 def _run(
     systems: Systems,
     learning: LearningOptions,
-    convention: str,
     rules: dict[str, Any],
-    output: o.Output,
+    format: o.Format,
     out: str | None,
     force: bool,
     *,
@@ -137,7 +125,6 @@ def _run(
 
     o.refuse_typed(learning, ("miss_rate",), "finds a threshold of one system; spoofspan calibrate does")
     o.must_be_free(out, force=force)
-    how: dict[str, Any] = {"convention": convention, **rules}
     learned: Calibration
     if learning.apply is not None:
         of_learning = ("method", "prior", "ridge", "folds", "cluster", "metadata")
@@ -180,7 +167,7 @@ def _run(
             return
         states = {**({"as given": next(iter(scores.values()))} if len(scores) == 1 else scores)}
         states["calibrated" if len(scores) == 1 else "fused"] = applied
-        effects = [worth.calibration_effect(name, truth, one, **how) for name, one in states.items()]
+        effects = [worth.calibration_effect(name, truth, one, **rules) for name, one in states.items()]
         notes: list[str] = []
     else:
         told: dict[str, Any] = {
@@ -188,22 +175,22 @@ def _run(
         }
         if len(scores) == 1:
             ((name, one),) = scores.items()
-            learned = library.calibrate(truth, one, name=name, **told, **how)
+            learned = library.calibrate(truth, one, name=name, **told, **rules)
         else:
-            learned = library.fuse(truth, scores, **told, **how)
+            learned = library.fuse(truth, scores, **told, **rules)
         columns = learning.cluster and [learning.cluster]
         about = o.cluster_arguments(learning.metadata or systems.metadata(), columns, systems.typed.bare_ids)
         if about and "clusters_are" not in about:
             raise UsageError("--cluster: hold out one column of --metadata together, such as speaker")
         about |= {} if learning.folds is None else {"folds": learning.folds}
         with progress("cross-validation"):
-            effects = worth.calibration_effects(truth, scores, learned, **about, **how)
+            effects = worth.calibration_effects(truth, scores, learned, **about, **rules)
         notes = [str(learned)]
         if out is not None:
             write_calibration(learned, out, force=force)
             click.echo(f"{learned.method} calibration -> {out}", err=True)
     plain = {"spoofspan": __version__, "calibration": learned.to_dict(), "scores": [vars(one) for one in effects]}
-    o.show(finite(plain), [calibration_table(effects, notes)], output)
+    o.Output(format).show(finite(plain), [calibration_table(effects, notes)])
 
 
 def _warn_if_learned_on(learned: Calibration, where: str, scores: Mapping[str, Any]) -> None:
@@ -223,9 +210,8 @@ def _warn_if_learned_on(learned: Calibration, where: str, scores: Mapping[str, A
 def _bound_misses(
     systems: Systems,
     learning: LearningOptions,
-    convention: str,
     rules: dict[str, Any],
-    output: o.Output,
+    format: o.Format,
     out: str | None,
     force: bool,
 ) -> None:
@@ -245,7 +231,7 @@ def _bound_misses(
     columns = learning.cluster and [learning.cluster]
     about = o.cluster_arguments(learning.metadata or systems.metadata(), columns, systems.typed.bare_ids)
     (one,) = scores.values()
-    found = bound_misses(truth, one, cast("float", learning.miss_rate), convention=convention, **about, **rules)
+    found = bound_misses(truth, one, cast("float", learning.miss_rate), **about, **rules)
     if out is not None:
         write_calibration(found, out, force=force)
         click.echo(f"threshold -> {out}", err=True)
@@ -256,7 +242,7 @@ def _bound_misses(
         (f"{found.drawn_by}s with spoof", f"{found.clusters:,}"),
     )
     plain = {"spoofspan": __version__, "miss_bound": found.to_dict(), "promise": found.promise}
-    o.show(finite(plain), [Table(("what", "found"), rows, ("", f"promise: {found.promise}"))], output)
+    o.Output(format).show(finite(plain), [Table(("what", "found"), rows, ("", f"promise: {found.promise}"))])
 
 
 def _to_apply(systems: Systems, learned: Calibration, where: str, several: bool) -> Systems:

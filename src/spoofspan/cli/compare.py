@@ -14,24 +14,17 @@ from spoofspan.cli.inputs import (
     ProposalFlags,
     VerificationInputs,
     read_column,
-    takes_proposals,
-    takes_verification,
 )
-from spoofspan.cli.system_inputs import Systems, takes_systems
+from spoofspan.cli.system_inputs import OneSet
 from spoofspan.cli.words import check_tier, column_of_words, cut_systems, read_words
 
 if TYPE_CHECKING:
     from spoofspan.report.table import Table
 
 
-@takes_systems
-@o.takes_bootstrap
-@takes_proposals
-@takes_verification
-@o.takes_rules
 def compare(
     *,
-    systems: Systems,
+    systems: OneSet,
     measure: list[str] | None = o.measure_flag(
         None, "Measure to compare by; range-eer, or utterance-eer of whole utterances. May be repeated."
     ),
@@ -73,15 +66,10 @@ def compare(
     bootstrap: o.BootstrapOptions,
     proposals: ProposalFlags,
     verification: VerificationInputs,
-    convention: o.Convention = "default",
-    eer_rule: o.EerRule = None,
-    output: o.OutputFormat = o.Output.text,
-    out: o.Out = None,
-    force: o.Force = False,
+    output: o.Output,
     full_signature: o.FullSignature = False,
     published: bool = o.flag(False, "Also show published numbers, and which rules differ.", "--published"),
-    quiet: o.Quiet = False,
-    rules: dict[str, Any],
+    rules: o.PointRules,
 ) -> None:
     """Compare every pair of systems on one corpus.
 
@@ -123,13 +111,12 @@ def compare(
     from spoofspan.uncertainty.comparison import compare_groups, compare_measures, groups_in_time
     from spoofspan.uncertainty.seeds import seed_variation
 
-    o.must_be_free(out, force=force)
     check_tier(words, tier)
     measures = measure or [systems.default_measure if words is None else "utterance-eer"]
     verification.check(measures)
     learned: dict[str, tuple[str, Mapping[str, str]]] = {}
     given = {one: _thresholds(threshold or [], threshold_from or [], one, learned) for one in measures}
-    short = output is o.Output.text and not full_signature
+    short = output.format == "text" and not full_signature
     tables: list[Table] = []
     plain: list[dict[str, Any]] = []
     known = metadata or systems.metadata()
@@ -153,8 +140,7 @@ def compare(
         several, cut = cut_systems(references, several, read_words(words, tier))
         references, resampling = cut.references, cut.resampling(resampling)
         column_of = partial(column_of_words, cut, column_of)
-    how = {**vars(resampling), "convention": convention, "eer_rule": eer_rule, "scores_are": scores_are, **rules}
-    how |= proposals.arguments()
+    how = {**vars(resampling), "scores_are": scores_are, **rules, **proposals.arguments()}
     if seeds:
         how |= {"asv_scores": verification.read_asv(references)}
         for one in measures:
@@ -194,11 +180,10 @@ def compare(
 
         values = {name: {one.measure: one.intervals[name].estimate for one in comparisons} for name in several}
         own = [OwnRow(name, values[name], _hop(several[name]), systems.set_name or "") for name in several]
-        under: dict[str, Any] = {"convention": convention, "eer_rule": eer_rule, "rules": rules}
-        beside = Beside(own, list(own[0].values), **under, data=systems.typed.dataset or "")
+        beside = Beside(own, list(own[0].values), rules, data=systems.typed.dataset or "")
         tables.append(beside.table())
         content["published"] = beside.to_list()
-    o.show(content, tables, output, out, force)
+    output.show(content, tables)
 
 
 def _share(margin: float | None, measures: list[str]) -> float | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -21,6 +21,7 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.seconds import milliseconds
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
+from spoofspan.cli.declarations import flags_of
 from spoofspan.data.rules import RULES
 from spoofspan.formats.format import OF_REFERENCES
 
@@ -454,9 +455,7 @@ def naming_misplaced() -> Iterator[None]:
         raise UsageError(text.format(error.name)) from None
 
 
-NOT_TYPED = ("assumed", "whole_utterances", "_looks")
-FLAGS = {one: kind for one, kind in get_type_hints(Inputs, include_extras=True).items() if one not in NOT_TYPED}
-takes_inputs = o.takes("inputs", FLAGS, Inputs)
+FLAGS = flags_of(Inputs)
 
 
 @dataclass(frozen=True)
@@ -672,9 +671,3 @@ def _file_of_proposals(inputs: Inputs) -> str | None:
     if inputs.dataset is not None and where is None:  # the only word typed
         where = inputs.references
     return where if where is not None and inputs.has_proposals(where) else None
-
-
-takes_utterance_scores = o.takes_options("more", UtteranceInputs)
-takes_verification = o.takes_options("verification", VerificationInputs)
-takes_proposals = o.takes_options("proposals", ProposalFlags)
-takes_where = o.takes_options("where", WhereMeasured)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from spoofspan.base.errors import SpoofspanError, UsageError, nearest_name
 from spoofspan.cli import options as o
+from spoofspan.cli.declarations import OptionGroup
 from spoofspan.cli.inputs import FLAGS, Inputs
 from spoofspan.data.front_door import separate_seeds
 
@@ -291,7 +292,8 @@ HIGHER = Annotated[
     list[str] | None,
     o.option("Class with high scores: bonafide or spoof; NAME=spoof for one system. May be repeated.", "--higher"),
 ]
-takes_systems = o.takes("systems", FLAGS | {"higher": HIGHER, "scores": SCORES, "sets": SETS}, Systems.of_one_set)
-takes_systems_of_sets = o.takes(
-    "systems", FLAGS | {"higher": HIGHER, "scores": SCORES, "sets": SEVERAL_SETS}, Systems.of
-)
+# Systems on one set, and on several.
+OneSet = Annotated[Systems, OptionGroup(FLAGS | {"higher": HIGHER, "scores": SCORES, "sets": SETS}, Systems.of_one_set)]
+SeveralSets = Annotated[
+    Systems, OptionGroup(FLAGS | {"higher": HIGHER, "scores": SCORES, "sets": SEVERAL_SETS}, Systems.of)
+]

@@ -15,9 +15,6 @@ from spoofspan.cli.inputs import (
     WhereMeasured,
     opened_corpus,
     read_column,
-    takes_inputs,
-    takes_utterance_scores,
-    takes_where,
 )
 
 NOT_CONFIRMED = 5  # the exit code
@@ -28,9 +25,6 @@ Fps = Annotated[float | None, o.option("Frames per second, if the times of propo
 RegionsFile = Annotated[str | None, o.option("UEM file, if the result was measured in regions.")]
 
 
-@takes_inputs
-@takes_utterance_scores
-@takes_where
 def verify(
     *,
     result: ResultOrSignature,
@@ -43,10 +37,7 @@ def verify(
     regions: RegionsFile = None,
     metadata: o.Metadata = None,
     where: WhereMeasured,
-    output: o.OutputFormat = o.Output.text,
-    out: o.Out = None,
-    force: o.Force = False,
-    quiet: o.Quiet = False,
+    output: o.Output,
 ) -> None:
     """Repeat a measurement, and confirm it or name the differences.
 
@@ -62,10 +53,9 @@ def verify(
     from spoofspan.evaluation.verification import verify_corpus
     from spoofspan.report.results import finite, verification_table
 
-    o.must_be_free(out, force=force)
     stated = StatedResult.read(result)
     more, inputs = more.placed(inputs)
-    with opened_corpus(inputs, more, ProposalFlags(fps=fps), where, quiet=quiet) as (corpus, truth):
+    with opened_corpus(inputs, more, ProposalFlags(fps=fps), where, quiet=output.quiet) as (corpus, truth):
         alone = more.alone(inputs)
         known = metadata or inputs.protocol() or (inputs.references if alone else None)
         column = partial(read_column, None if known is None else inputs.identify(known).sources, inputs.bare_ids)
@@ -77,6 +67,6 @@ def verify(
             read_column=column,
             value=value,
         )
-    o.show(finite(found.to_dict()), [verification_table(found)], output, out, force)
+    output.show(finite(found.to_dict()), [verification_table(found)])
     if not found.confirmed:
         raise click.exceptions.Exit(NOT_CONFIRMED)
