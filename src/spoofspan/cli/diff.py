@@ -5,25 +5,16 @@ from __future__ import annotations
 from typing import Annotated
 
 from spoofspan.cli import options as o
-from spoofspan.cli.inputs import (
-    Inputs,
-    ProposalFlags,
-    UtteranceInputs,
-    WhereMeasured,
-    opened_corpus,
-)
-from spoofspan.cli.verify import Fps, RegionsFile
+from spoofspan.cli.inputs import CorpusInputs
+from spoofspan.cli.verify import RegionsFile
 
 
 def diff(
     *,
     a: Annotated[str, o.argument(metavar="A", help="The JSON of eval, or a signature in quotes.")],
     b: Annotated[str, o.argument(metavar="B", help="Another one.")],
-    inputs: Inputs,
-    more: UtteranceInputs,
-    fps: Fps = None,
+    inputs: CorpusInputs,
     regions: RegionsFile = None,
-    where: WhereMeasured,
     output: o.Output,
 ) -> None:
     """Compare two results: rules, inputs and values.
@@ -45,13 +36,13 @@ def diff(
     if inputs.references is None and inputs.dataset is None:
         found = diff_stated(first, second)
     else:
-        more, inputs = more.placed(inputs)
-        with opened_corpus(inputs, more, ProposalFlags(fps=fps), where, quiet=output.quiet) as (corpus, truth):
+        inputs = inputs.placed()
+        with inputs.opened(quiet=output.quiet) as (corpus, truth):
             found = diff_stated(
                 first,
                 second,
                 corpus,
                 regions=o.given_rules(regions=regions).get("regions"),
-                asv_scores=more.read_asv(truth),
+                asv_scores=inputs.read_asv(truth),
             )
     output.show(finite(found.to_dict()), diff_tables(found))

@@ -15,14 +15,7 @@ from spoofspan.base.progress import progress
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.declarations import OptionGroup, filled_in_by
-from spoofspan.cli.inputs import (
-    Inputs,
-    ProposalFlags,
-    UtteranceInputs,
-    WhereMeasured,
-    opened_corpus,
-    read_column,
-)
+from spoofspan.cli.inputs import CorpusInputs, read_column
 from spoofspan.cli.words import check_tier, column_of_words, cut_system, read_words
 from spoofspan.formats.datasets.benchmarks import BenchmarkRun, find_benchmark
 
@@ -186,7 +179,7 @@ def _deviations(convention: str | None, typed: dict[str, Any]) -> list[str]:
 @filled_in_by(filled_in)
 def eval_(
     *,
-    inputs: Inputs,
+    inputs: CorpusInputs,
     benchmark: FilledIn,
     measure: list[str] | None = o.measure_flag(
         None,
@@ -199,9 +192,8 @@ def eval_(
         None, "The same, from the EER in another eval's JSON. Or from calibrate --miss-rate."
     ),
     scores_are: o.ScoresAre = None,
-    more: UtteranceInputs,
     algorithm: AlgorithmOptions,
-    proposals: ProposalFlags,
+    ranges: o.RangeOptions,
     output: o.Output,
     full_signature: o.FullSignature = False,
     per_utterance: Path | None = o.flag(
@@ -229,7 +221,6 @@ def eval_(
     ),
     metadata: o.Metadata = None,
     bootstrap: o.BootstrapOptions,
-    where: WhereMeasured,
     rules: o.PointRules,
 ) -> None:
     """Measure a system.
@@ -283,8 +274,8 @@ def eval_(
     o.must_be_free(per_utterance, heatmap, force=output.force)
     if heatmap is not None:
         _check_heatmap(heatmap, by)
-    more, inputs = more.placed(inputs)
-    more.check(measure)
+    inputs = inputs.placed()
+    inputs.check(measure)
     if own_eer:
         _check_own_eer(per_utterance, rules)
     if threshold_from is not None:
@@ -292,19 +283,18 @@ def eval_(
             raise UsageError("give --threshold or --threshold-from, not both")
         from spoofspan.evaluation.stated_result import read_threshold, warn_if_learned_here
 
-        learned = read_threshold(threshold_from, measure or [], given=more.utterance_scores is not None)
+        learned = read_threshold(threshold_from, measure or [], given=inputs.utterance_scores is not None)
         threshold = learned.value
     # what bisection has no answer to
     exact = {"eer-rule": rules.get("eer_rule"), "threshold": threshold, "by": by, "per-utterance": per_utterance}
-    exact |= {**vars(where), "utterance-scores": more.utterance_scores, "confidence": bootstrap.confidence}
-    exact |= {"words": words}
+    exact |= {"stream": inputs.stream, "jobs": inputs.jobs, "scheduler": inputs.scheduler}
+    exact |= {"utterance-scores": inputs.utterance_scores, "confidence": bootstrap.confidence, "words": words}
     check_tier(words, tier)
     if algorithm.bisects(measure, exact):
         found = algorithm.evaluate(inputs.read(), rules)
         output.deliver(render(found, output.format, full_signature=full_signature, benchmark=benchmark))
         return
-    with opened_corpus(inputs, more, proposals, where, quiet=output.quiet) as (corpus, truth):
-        alone = more.alone(inputs)
+    with inputs.opened(quiet=output.quiet) as (corpus, truth):
         # of events, words only say where their edges are (--by boundary)
         edges = (
             read_words(words, tier) if words and measure and all(one.startswith("event-") for one in measure) else None
@@ -312,19 +302,19 @@ def eval_(
         cut = _cut(corpus, words, tier) if words is not None and edges is None else None
         if cut is not None:
             corpus, measure = CorpusInMemory(cut.references, cut.scores), measure or ["utterance-eer"]
-        given = {"threshold": threshold, "scores_are": scores_are, "asv_scores": more.read_asv(truth)}
+        given = {"threshold": threshold, "scores_are": scores_are, "asv_scores": inputs.read_asv(truth)}
         options = EvaluationOptions.from_arguments(rules | given)
         # the labels of whole utterances may stand beside their attacks and codecs
         metadata = metadata or inputs.protocol()
         known = None
         if by or bootstrap.confidence:
-            beside = inputs.labels_file() if alone else None
+            beside = inputs.labels_file() if inputs.alone else None
             known = beside if metadata is None else inputs.identify(metadata).sources
         # how proposals are made concerns the measures alone, and neither breakdowns nor utterances
         resampling = bootstrap.resampling_if_asked(known, inputs.bare_ids)
         if cut is not None and resampling is not None:  # words of one utterance are no independent trials
             resampling = cut.resampling(resampling)
-        asked = replace(options, resampling=resampling, **proposals.arguments())
+        asked = replace(options, resampling=resampling, **ranges.arguments())
         if per_utterance is None:  # whose errors are those at the threshold
             asked.refuse_unused_threshold(measure or corpus.default_measures(options.convention))
         evaluation = corpus.evaluate(measure, asked) if measure else corpus.evaluate_defaults(asked, _say_left_out)
@@ -334,7 +324,7 @@ def eval_(
         column: Callable[[str], Mapping[str, str]] = cache(partial(read_column, known, inputs.bare_ids))
         if cut is not None:
             column = partial(column_of_words, cut, column)
-        crossing = [one for one in by or () if crosses(one, first, corpus, alone=alone)]
+        crossing = [one for one in by or () if crosses(one, first, corpus, alone=inputs.alone)]
         plain = [one for one in by or () if one not in crossing]
         grouped = replace(options, resampling=asked.resampling)
         of_events = first.measure.startswith("event-")  # whose attacks and lengths are those of events, and not of time

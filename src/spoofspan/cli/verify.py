@@ -8,35 +8,24 @@ from typing import Annotated
 import click
 
 from spoofspan.cli import options as o
-from spoofspan.cli.inputs import (
-    Inputs,
-    ProposalFlags,
-    UtteranceInputs,
-    WhereMeasured,
-    opened_corpus,
-    read_column,
-)
+from spoofspan.cli.inputs import CorpusInputs, read_column
 
 NOT_CONFIRMED = 5  # the exit code
 ResultOrSignature = Annotated[
     str, o.argument(metavar="RESULT", help="The JSON of eval, or a signature in quotes, in full or short.")
 ]
-Fps = Annotated[float | None, o.option("Frames per second, if the times of proposals are frame numbers.")]
 RegionsFile = Annotated[str | None, o.option("UEM file, if the result was measured in regions.")]
 
 
 def verify(
     *,
     result: ResultOrSignature,
-    inputs: Inputs,
+    inputs: CorpusInputs,
     value: str | None = o.flag(
         None, "With a signature: the published value, such as 5.21%; its decimals are compared."
     ),
-    more: UtteranceInputs,
-    fps: Fps = None,
     regions: RegionsFile = None,
     metadata: o.Metadata = None,
-    where: WhereMeasured,
     output: o.Output,
 ) -> None:
     """Repeat a measurement, and confirm it or name the differences.
@@ -54,16 +43,15 @@ def verify(
     from spoofspan.report.results import finite, verification_table
 
     stated = StatedResult.read(result)
-    more, inputs = more.placed(inputs)
-    with opened_corpus(inputs, more, ProposalFlags(fps=fps), where, quiet=output.quiet) as (corpus, truth):
-        alone = more.alone(inputs)
-        known = metadata or inputs.protocol() or (inputs.references if alone else None)
+    inputs = inputs.placed()
+    with inputs.opened(quiet=output.quiet) as (corpus, truth):
+        known = metadata or inputs.protocol() or (inputs.references if inputs.alone else None)
         column = partial(read_column, None if known is None else inputs.identify(known).sources, inputs.bare_ids)
         found = verify_corpus(
             stated,
             corpus,
             regions=o.given_rules(regions=regions).get("regions"),
-            asv_scores=more.read_asv(truth),
+            asv_scores=inputs.read_asv(truth),
             read_column=column,
             value=value,
         )
