@@ -11,7 +11,7 @@ from spoofspan.cli import options as o
 from spoofspan.cli.declarations import CommandGroup, OptionGroup, argument
 from spoofspan.cli.help import HelpCommand
 from spoofspan.cli.inputs import FLAGS
-from spoofspan.cli.system_inputs import HIGHER, SCORES, Systems
+from spoofspan.cli.system_inputs import HIGHER, SCORES, Systems, thresholds_by_system
 from spoofspan.corpus.controls.edits import EDITS, ControlSettings
 from spoofspan.formats.sound_channel import Channel
 
@@ -195,7 +195,9 @@ def eval_(
         known = o.cluster_arguments(metadata or theirs.metadata(), metadata and ["speaker"], theirs.typed.bare_ids)
         how |= {"references": references, "reference_scores": on_spoofs, **rules}
         how |= {"speakers": known["clusters"]} if known.get("clusters_are") == "speaker" else {}
-    found = evaluate(controls, scores, thresholds=_thresholds(threshold, threshold_from, list(scores)), **how)
+    given = thresholds_by_system("--threshold", threshold, threshold_from, "range-eer", list(scores))
+    how |= {"thresholds": {name: at.value for name, at in given.items()}} if given else {}
+    found = evaluate(controls, scores, **how)
     output.show(finite(found.to_dict()), found.tables())
 
 
@@ -206,29 +208,6 @@ def _read_controls(systems: Systems) -> Any:
     if not systems.words:
         raise UsageError("give CONTROLS and SCORES...: a folder that controls build made, and the scores of systems")
     return read(str(systems.typed.dataset).removeprefix("partialspoof:").removesuffix(":eval"))
-
-
-def _thresholds(typed: list[str] | None, files: list[str] | None, names: list[str]) -> dict[str, float] | None:
-    """The threshold of each system, as it was typed or stands in files; None if nothing was typed."""
-    from spoofspan.evaluation.stated_result import read_threshold
-
-    found: dict[str, float] = {}
-    for flag, words in (("--threshold", typed or ()), ("--threshold-from", files or ())):
-        for word in words:
-            name, _, value = word.rpartition("=")
-            if flag == "--threshold-from":
-                if Path(word).exists():  # a path may have an = of its own
-                    name, value = "", word
-                number = read_threshold(Path(value), ["range-eer"]).value
-            else:
-                try:
-                    number = float(value)
-                except ValueError:
-                    raise UsageError(f"{flag} {word}: {value!r} is no number; write NUMBER or NAME=NUMBER") from None
-            if any(one in found for one in ([name] if name else names)):
-                raise UsageError(f"{flag} {word}: there is a threshold already; give one for each system")
-            found |= dict.fromkeys([name] if name else names, number)
-    return found or None
 
 
 def _controls_table(out: Path, about: dict[str, Any]) -> Table:

@@ -16,7 +16,7 @@ from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.declarations import OptionGroup, filled_in_by
 from spoofspan.cli.inputs import CorpusInputs, read_column
-from spoofspan.cli.words import check_tier, column_of_words, cut_system, read_words
+from spoofspan.cli.words import check_tier, column_of_words, cut_systems, read_words
 from spoofspan.formats.datasets.benchmarks import BenchmarkRun, find_benchmark
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ def eval_(
     if threshold_from is not None:
         if threshold is not None:
             raise UsageError("give --threshold or --threshold-from, not both")
-        from spoofspan.evaluation.stated_result import read_threshold, warn_if_learned_here
+        from spoofspan.evaluation.stated_result import read_threshold
 
         learned = read_threshold(threshold_from, measure or [], given=inputs.utterance_scores is not None)
         threshold = learned.value
@@ -320,7 +320,7 @@ def eval_(
         evaluation = corpus.evaluate(measure, asked) if measure else corpus.evaluate_defaults(asked, _say_left_out)
         first = next(iter(evaluation.measurements.values()))
         if threshold_from is not None:
-            warn_if_learned_here(f"the threshold in {threshold_from}", learned.hashes, first.signature)
+            learned.warn_if_learned_here(first.signature)
         column: Callable[[str], Mapping[str, str]] = cache(partial(read_column, known, inputs.bare_ids))
         if cut is not None:
             column = partial(column_of_words, cut, column)
@@ -357,7 +357,7 @@ def _cut(corpus: Corpus, words: str, tier: str | None) -> WordCorpus:
         )
     if corpus.utterance_scores is not None or corpus.boundary_scores is not None:
         raise UsageError("--words measures words; leave --utterance-scores and --boundary-scores out")
-    return cut_system(corpus.references, corpus.system, read_words(words, tier))
+    return cut_systems(corpus.references, {"": corpus.system}, read_words(words, tier))[1]
 
 
 def crosses(by: str, first: Measurement, corpus: Corpus, *, alone: bool) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from spoofspan.data.references import References
     from spoofspan.data.scores import Scores
     from spoofspan.data.utterance_scores import UtteranceScores
+    from spoofspan.evaluation.stated_result import LearnedThreshold
     from spoofspan.formats.datasets.partialspoof_dataset import Dataset
     from spoofspan.formats.datasets.systems import SystemFile
     from spoofspan.formats.sources import Where
@@ -274,6 +275,34 @@ class Systems:
         from spoofspan.formats.datasets.systems import open_systems, rows_of
 
         return open_systems(files, partial(self._any_system, fps=fps), rows_of)
+
+
+def thresholds_by_system(
+    flag: str, typed: Sequence[str] | None, files: Sequence[str] | None, measure: str, names: Sequence[str] = ()
+) -> dict[str, LearnedThreshold]:
+    """Thresholds typed as NAME=NUMBER, or as NAME=FILE by ``flag``-from; those without a name are of all ``names``."""
+    from spoofspan.evaluation.stated_result import LearnedThreshold, read_threshold
+
+    found: dict[str, LearnedThreshold] = {}
+    for option, words in ((flag, typed), (f"{flag}-from", files)):
+        for word in words or ():
+            name, equals, value = word.partition("=")
+            if names and (not equals or Path(word).exists()):  # a path may have an = of its own
+                name, value = "", word
+            if not value or not (name or names):
+                raise UsageError(f"{option} {word}: say which system it is for, as {option} NAME=...")
+            if option == flag:
+                try:
+                    one = LearnedThreshold(float(value))
+                except ValueError:
+                    raise UsageError(f"{option} {word}: {value!r} is no number") from None
+            else:
+                one = read_threshold(Path(value), [measure])
+            for system in [name] if name else names:
+                if system in found:
+                    raise UsageError(f"{option} {word}: {system} has a threshold already; give one for each system")
+                found[system] = one
+    return found
 
 
 SCORES = Annotated[
