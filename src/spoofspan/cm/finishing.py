@@ -55,19 +55,19 @@ def finish(
     data: TrainingData,
     device: str | None,
     licence: str = NOT_STATED,
-    scorer: Scorer | None = None,
+    by_others: Scorer | None = None,
 ) -> None:
     """Write the card of the best epoch, unless it is there.
 
-    If all data are training data (``data.dev is data.train``), ``scorer`` says what models of the same recipe, which
-    had not heard the speaker, say of each recording.
+    ``by_others`` is for a model that was trained on the development set too: it scores a recording by models of the
+    same recipe that have not heard the speaker.
     """
     checksum = file_checksum(folder / MODEL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpoofspanWarning)  # a card of other weights is replaced
         if read_card(folder, checksum) is not None:
             return
-    scorer = scorer or load_scorer(folder, device, allow_code=True)  # it was trained here
+    scorer = by_others or load_scorer(folder, device, allow_code=True)  # it was trained here
     draw = np.random.default_rng(config.training.seed)
     scores, held_out, _ = _listen(scorer, data.dev, range(len(data.dev)), draw)
     chosen = draw.permutation(len(data.train))[:LISTENED_TO]
@@ -95,7 +95,7 @@ def finish(
         about = _about(config, data, figures, problems, licence) | {"band_hz": band}
     domain = None
     if heard is not None and held_out is not None:
-        domain = TrainingDomain.learn(heard, None if data.dev is data.train else held_out)
+        domain = TrainingDomain.learn(heard, held_out if by_others is None else None)
     write_card(folder, Card(checksum, about, calibrations, threshold, domain, chance))
 
 
