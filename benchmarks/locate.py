@@ -348,8 +348,9 @@ def shipped(setting: LocateSetting) -> Iterator[Figure]:
     in_band = {"full-band": unknown}
     for name, channel in (("150-6850", Channel(150.0, 6850.0)), ("telephone", Channel(300.0, 3400.0))):
         in_band[name] = made(lambda i, through=channel: through.filtered(waves[i]), len(waves))
-    for name in MODELS:
-        model = (setting.models or FOLDER) / name
+    folder = setting.models or FOLDER
+    for name in (one for one in MODELS if (folder / one).is_dir()):
+        model = folder / name
         found = locate(in_band[name], model)
         alarms = sum(not one.domain.known for one in found.judged)
         note = f"{alarms} of {len(found.judged)} bona fide recordings of {speakers} unknown speakers"

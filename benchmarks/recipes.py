@@ -205,7 +205,7 @@ def table(found: dict[str, Cells]) -> list[list[str]]:
         rows.append(
             [
                 recipe,
-                f"{splits} x {seeds}",
+                f"{splits} x {seeds}" if len(cells) == splits * seeds else f"{len(cells)} of {splits} x {seeds}",
                 f"{np.mean([one[SEEN] for one in cells.values()]):.1f}",
                 f"{mean:.1f} ({low:.1f} to {high:.1f})",
                 f"{worst} {np.mean(attacks[worst]):.1f}",
@@ -244,8 +244,10 @@ def main() -> int:
         whole = [number for number in splits if all((number, seed) in found.get(recipe, {}) for seed in seeds)]
         if len(seeds) > 1 and whole:
             found[name] = {
-                (number, seeds[0]): mean_of_seeds(recipe, number, seeds, parts[number], arguments.out)
+                (number, seed): one
                 for number in whole
+                for one in [mean_of_seeds(recipe, number, seeds, parts[number], arguments.out)]
+                for seed in seeds  # so that it is compared with each of them
             }
     print(markdown(table(found)))
     return 0
