@@ -412,10 +412,11 @@ class _EER(_FrameMetric):
         kept = [_joined(self.kept_scores), _joined(self.kept_bona_fide), _joined(self.kept_spoof)]
         chosen = (kept[0] >= low) & (kept[0] <= high)
         scores, bona_fide, spoof = (column[chosen].cpu().numpy() for column in kept)
-        while not state.is_exact:
+        while True:
             state = state.next_pass()
             state.add(scores if self.higher == "bonafide" else -scores, bona_fide, spoof)
-        return state
+            if state.is_exact:
+                return state
 
 
 def _middle(low: float, high: float) -> float:
