@@ -55,8 +55,8 @@ def interval(
     threshold
         Of a measure at a threshold.
     **arguments
-        Those of :class:`~spoofspan.Resampling` (``clusters``, ``confidence``, ``method``, ``replicates``, ``seed``,
-        ``workers``), ``convention``, ``eer_rule``, ``scores_are``, ``asv_scores``, ``asv_rates``,
+        Those of :class:`~spoofspan.Resampling` (``clusters``, ``confidence``, ``method``, ``replicates``, ``seed``),
+        ``convention``, ``eer_rule``, ``scores_are``, ``asv_scores``, ``asv_rates``,
         and every rule of :class:`~spoofspan.Rules`.
 
     Returns
@@ -99,10 +99,9 @@ def bootstrap_of(
     confidence: float = 0.95,
     method: Literal["percentile", "bca"] = "percentile",
     seed: int = 0,
-    workers: int | None = None,
 ) -> Interval:
     """Give any function of a mass its interval; the function is called once per replicate."""
-    how = Resampling(clusters, replicates, confidence, method, seed, workers)
+    how = Resampling(clusters, replicates, confidence, method, seed)
     drawn = Clusters.of(mass.utterances, clusters)
     units = drawn.units_of(mass.utterances)
     engine = MeasuredReplicates(mass, units, drawn.count, function)

@@ -129,7 +129,6 @@ class BootstrapArguments(MeasuringArguments, total=False):
     confidence: float
     method: Method
     seed: int
-    workers: int | None
     clusters_are: str
 
 
