@@ -21,7 +21,7 @@ from spoofspan.formats.format import OF_REFERENCES, Format, ReadOptions, Registr
 from spoofspan.formats.identify import Contents, is_utterance_scores
 from spoofspan.formats.reading import read_with
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
-from spoofspan.formats.resolutions import OFFICIAL_LABELS, file_name, stated_resolution
+from spoofspan.formats.resolutions import is_official_labels, stated_resolution
 from spoofspan.formats.sources import Source, sources
 from spoofspan.formats.tables.parquet import kind_of
 from spoofspan.formats.text import hypotheses
@@ -117,7 +117,7 @@ def write_converted(
         _write_folder(chosen, content, Path(target).expanduser(), force)
     else:
         write_atomically(target, _chunks(chosen, content, target, hop), force)
-    digits = chosen is npz.LABELS_NPZ or (chosen is segment_labels.FORMAT and _is_official(target))
+    digits = chosen is npz.LABELS_NPZ or (chosen is segment_labels.FORMAT and is_official_labels(target))
     labels = "; 0 means spoof, 1 bona fide" if digits else ""
     return f"{content!r} -> {target} ({chosen.name}{labels})"
 
@@ -229,11 +229,6 @@ def _kind(where: str | list[Source], name: str | None, told: str | None) -> str:
     return could_be[0]
 
 
-def _is_official(target: str) -> bool:
-    """True if the name of a file is that of PartialSpoof's segment labels, where 0 means spoof."""
-    return OFFICIAL_LABELS.search(file_name(target)) is not None
-
-
 def _format(registry: Registry[T], by_suffix: Mapping[str, str], target: str, name: str | None) -> Format[T]:
     """The format that was named, or that the name of the file tells."""
     chosen = name or by_suffix.get(_suffix(target))
@@ -251,7 +246,7 @@ def _suffix(target: str) -> str:
 
 def _chunks(chosen: Format[Any], content: Any, target: str, hop: float | None) -> Iterable[bytes]:
     if chosen is segment_labels.FORMAT:
-        return segment_labels.write(content, stated_resolution(target, hop), words=not _is_official(target))
+        return segment_labels.write(content, stated_resolution(target, hop), words=not is_official_labels(target))
     if chosen is npz.LABELS_NPZ:
         return npz.write_labels_npz(content, stated_resolution(target, hop))
     if chosen.write is None:
