@@ -235,7 +235,7 @@ class Inputs:
     def _hop_of_labels(self) -> float | None:
         """--hop speaks of label arrays too, unless their own name does."""
         from spoofspan.formats.arrays.npz import stated_in_npz
-        from spoofspan.formats.resolutions import is_official_labels
+        from spoofspan.formats.file_names import is_official_labels
 
         if self.reference_hop is not None:
             return self.reference_hop

@@ -17,11 +17,11 @@ from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays import npz, segment_labels
+from spoofspan.formats.file_names import is_official_labels, stated_resolution
 from spoofspan.formats.format import OF_REFERENCES, Format, ReadOptions, Registry, T, first_with_content
 from spoofspan.formats.identify import Contents, is_utterance_scores
 from spoofspan.formats.reading import read_with
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
-from spoofspan.formats.resolutions import is_official_labels, stated_resolution
 from spoofspan.formats.sources import Source, sources
 from spoofspan.formats.tables.parquet import kind_of
 from spoofspan.formats.text import hypotheses

@@ -30,9 +30,9 @@ from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.base.times import Int64, duration_ns, edges_before, grid_edges
 from spoofspan.data.references import BONA_FIDE, LABELS, SPOOF, References
 from spoofspan.data.scores import Scores
+from spoofspan.formats.file_names import checked_resolution, is_official_labels
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.pickles import NPY, PICKLE, check_text, first_opcode, npy_header, read_dict
-from spoofspan.formats.resolutions import checked_resolution, is_official_labels
 from spoofspan.formats.sources import MOST_UNPACKED, UNPACKED_ALLOWANCE, Source
 from spoofspan.formats.text.frame_lines import check_frames
 from spoofspan.formats.text.rows import label_and_attack

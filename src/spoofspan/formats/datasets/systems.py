@@ -33,8 +33,8 @@ from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.lazy import LazyMapping
 from spoofspan.base.times import milliseconds
 from spoofspan.data.scores import Scores
+from spoofspan.formats.file_names import SCORE_ALI_PER_SECOND, resolution_in_name
 from spoofspan.formats.reading import read_scores
-from spoofspan.formats.resolutions import SCORE_ALI_PER_SECOND, resolution_in_name
 from spoofspan.formats.sources import HF_STATE, sources
 
 PLACEHOLDERS = ("resolution", "seed", "system", "set")
