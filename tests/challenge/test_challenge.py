@@ -16,11 +16,10 @@ from format_samples import durations as sample_durations
 
 import spoofspan as ss
 from spoofspan.base.locks import part_of
-from spoofspan.challenge.definition import Definition, Phase
+from spoofspan.challenge.definition import Definition, Phase, PublicPart
 from spoofspan.challenge.judging import score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
-from spoofspan.challenge.leaderboard_page import leaderboard_page
-from spoofspan.challenge.public_part import PublicPart
+from spoofspan.challenge.public_page import leaderboard_page
 from spoofspan.challenge.submission_check import check_submission
 from spoofspan.evaluation.breakdown import by_attack
 

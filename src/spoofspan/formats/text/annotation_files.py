@@ -13,7 +13,7 @@ lhotse          JSON Lines of supervisions or cuts; the label is in ``custom`` o
 nemo            JSON Lines ``{audio_filepath, offset, duration, label}``
 label-studio    JSON, exported in full or as JSON_MIN
 activitynet     JSON ``{database: {utt: {duration, subset, annotations: [{segment, label}]}}}``
-json-ranges     JSON ``{file: [[start, end], ...]}``, spoofed ranges; ``datasets/proposals.py`` reads confidences
+json-ranges     JSON ``{file: [[start, end], ...]}``, spoofed ranges without confidences
 json-segments   JSON ``{utt: {duration, segments: [[start, end, label], ...]}}``, or objects with start, end and label
 language-model  ``{"real_or_fake": "fake", "fake_region": [[1.26, 1.64]]}`` for each utterance, also as text in JSON
 elan            an ``.eaf`` file per utterance; the tiers whose annotations are labels count
