@@ -60,8 +60,8 @@ class LineLayout:
         """Choose the column to read, and say what its high values mean."""
         if "score" not in self.columns:
             return options.class_column(self.columns)
-        if options.column != "score":
-            options.refuse_column(self.name)
+        if options.column not in (None, "score"):
+            raise UsageError(f"the format {self.name} has one score a line; leave column= out")
         if options.higher is None:
             raise UsageError(f"the format {self.name} does not say what high scores mean; give higher=")
         return self.columns["score"], options.higher
