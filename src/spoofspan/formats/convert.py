@@ -167,6 +167,7 @@ def write_references(
     Examples
     --------
     >>> import tempfile
+    >>> from spoofspan.formats.reading import read_references
     >>> references = References.from_ranges({"u1": [(0.0, 1.2, "bonafide")]}, durations={"u1": 1.2})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_references(references, f"{folder}/labels.parquet")
@@ -194,6 +195,7 @@ def write_scores(
     Examples
     --------
     >>> import tempfile
+    >>> from spoofspan.formats.reading import read_scores
     >>> scores = Scores.from_frames({"u1": [0.9, -0.4]}, hop=0.02, higher="bonafide")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_scores(scores, f"{folder}/scores.parquet")
