@@ -45,6 +45,7 @@ NAME = "partialspoof"
 # The first that is there is the default. Corpora of `spoofspan corpus build` have one that names the attacks as well.
 RTTM_NAMES = ("rttm_attacks", "rttm_2cls_0sil", "rttm_2cls_0sil_spoof")
 SEGMENT_FILE = re.compile(r"_seglab_([0-9]+(?:\.[0-9]+)?)\.(npy|npz)")
+SEGMENT_LABELS = "segment_labels"
 AUDIO_FOLDERS = ("con_wav",)  # a hundred thousand files that nobody needs to look through
 DEEPEST = 6  # folders below the one that is searched
 PACKED = r"(?:\.gz|\.zst)?"
@@ -349,7 +350,7 @@ def _segments(found: _Folder) -> dict[str, Path]:
     for path in found.all_of(SEGMENTS):
         if (match := SEGMENT_FILE.search(path.name)) is not None:
             resolutions.setdefault(float(match[1]), path)
-    return {f"segment_labels@{milliseconds(one)}": path for one, path in sorted(resolutions.items())}
+    return {f"{SEGMENT_LABELS}@{milliseconds(one)}": path for one, path in sorted(resolutions.items())}
 
 
 # ---------------------------------------------------------------- putting it together
