@@ -46,18 +46,18 @@ def diff(
 
       spoofspan diff ours.json theirs.json ref.rttm unit0.02.score --durations reco2dur
     """
-    from spoofspan.evaluation.result_diff import diff_stated
+    from spoofspan.evaluation.result_diff import diff_results
     from spoofspan.evaluation.stated_result import StatedResult
     from spoofspan.report.results import diff_tables, finite
 
     o.must_be_free(out, force=force)
     first, second = map(StatedResult.read, (a, b))
     if inputs.references is None and inputs.dataset is None:
-        found = diff_stated(first, second)
+        found = diff_results(first, second)
     else:
         more, inputs = more.placed(inputs)
         with opened_corpus(inputs, more, ProposalFlags(fps=fps), where, quiet=quiet) as (corpus, truth):
-            found = diff_stated(
+            found = diff_results(
                 first,
                 second,
                 corpus,

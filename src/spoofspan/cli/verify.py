@@ -59,7 +59,7 @@ def verify(
       spoofspan verify 'range-eer|default|eer:nearest|rules:2|refs:7bfc076a|v0.1' ref.rttm unit0.02.score --value 5.21%
     """
     from spoofspan.evaluation.stated_result import StatedResult
-    from spoofspan.evaluation.verification import verify_corpus
+    from spoofspan.evaluation.verification import verify as repeat
     from spoofspan.report.results import finite, verification_table
 
     o.must_be_free(out, force=force)
@@ -69,12 +69,12 @@ def verify(
         alone = more.alone(inputs)
         known = metadata or inputs.protocol() or (inputs.references if alone else None)
         column = partial(read_column, None if known is None else inputs.identify(known).sources, inputs.bare_ids)
-        found = verify_corpus(
+        found = repeat(
             stated,
             corpus,
             regions=o.given_rules(regions=regions).get("regions"),
             asv_scores=more.read_asv(truth),
-            read_column=column,
+            columns=column,
             value=value,
         )
     o.show(finite(found.to_dict()), [verification_table(found)], output, out, force)
