@@ -417,20 +417,20 @@ class Corpus(ABC):
         events = self.events(of_events, options) if of_events else None
         plans = {one: self.plan(one, options) for one in wanted if one.basis != EVENT}
         later = dict(zip(plans, self.lay(list(plans.values()), signed=options.signed), strict=True))
-        results: dict[str, Measurement] = {}
+        results: dict[Measure, Measurement] = {}
         # measures that share a mass come one after the other
         first = {(one.basis, one.resolution): place for place, one in reversed(list(enumerate(wanted)))}
         for measure in track(sorted(wanted, key=lambda one: first[one.basis, one.resolution]), "measuring"):
             try:
                 if events is not None and measure.basis == EVENT:
-                    results[str(measure)] = events.measured(measure)
+                    results[measure] = events.measured(measure)
                 else:
-                    results[str(measure)] = later[measure]().cautioned(resampling=options.resampling)
+                    results[measure] = later[measure]().cautioned(resampling=options.resampling)
             except UndefinedMeasureError as error:
                 if on_undefined is None:
                     raise
                 on_undefined(measure, error)
-        return Evaluation({name: results[name] for name in map(str, wanted) if name in results})
+        return Evaluation({str(one): results[one] for one in wanted if one in results})
 
     def evaluate_defaults(self, options: EvaluationOptions, on_undefined: OnUndefined) -> Evaluation:
         """Take the default measures; only the first must have a value, as not every corpus has one for the others."""

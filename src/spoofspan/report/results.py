@@ -127,7 +127,8 @@ def results_table(
 
 
 def _rates_and_decision(m: Measurement) -> tuple[str, ...]:
-    rates = (m.false_positive_rate, m.false_negative_rate, m.gap) if m.has_threshold else ()
+    at = m.point
+    rates = (at.false_positive_rate, at.false_negative_rate, at.gap) if m.has_threshold else ()
     return *(map(share_cell, rates) if rates else ("", "", "")), decision_cell(m.decision)
 
 
