@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -50,7 +50,7 @@ from spoofspan.evaluation.selections import (
 )
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import Threshold
-from spoofspan.uncertainty.clusters import Clusters, Resampling
+from spoofspan.uncertainty.clusters import Resampling
 from spoofspan.uncertainty.families import Family, Systems, Task, Trainings
 from spoofspan.uncertainty.fragility import Fragility, fragility_of
 from spoofspan.uncertainty.jackknife import positive_semidefinite
@@ -798,32 +798,26 @@ class MeasuredGroups:
     have leaves its value as it is. Only by the jackknife: replicates of a small group may lack a class.
     """
 
-    groups: Mapping[str, Measured]
-    clusters: Clusters
+    measure: Measure
+    values: Mapping[str, float]
+    left_out: Sequence[LeftOut]  # of each group
     how: Resampling
 
     @classmethod
     def of(cls, groups: Mapping[str, Measured], utterances: Sequence[str], how: Resampling) -> MeasuredGroups:
         """Leave the clusters of all ``utterances`` of the corpus out of each group."""
-        return cls(groups, clusters_of(groups.values(), how, utterances), how)
-
-    @cached_property
-    def _left_out(self) -> list[LeftOut]:
-        return [leave_out(group, self.clusters) for group in self.groups.values()]
-
-    @cached_property
-    def _values(self) -> list[float]:
-        return [float(group.value) for group in self.groups.values()]
+        clusters, some = clusters_of(groups.values(), how, utterances), next(iter(groups.values()))
+        values = {name: float(one.value) for name, one in groups.items()}
+        return cls(some.measure, values, [leave_out(one, clusters) for one in groups.values()], how)
 
     def _spread(self, chosen: Sequence[int]) -> JackknifeSpread:
-        some = next(iter(self.groups.values()))
-        return JackknifeSpread.from_left_out(
-            some.measure, self.how, [self._values[i] for i in chosen], [self._left_out[i] for i in chosen]
-        )
+        values = list(self.values.values())
+        left_out = [self.left_out[i] for i in chosen]
+        return JackknifeSpread.from_left_out(self.measure, self.how, [values[i] for i in chosen], left_out)
 
     def differences(self) -> tuple[Difference, ...]:
         """The difference of every pair of groups, first - second, with p-values for all of them together."""
-        names = list(self.groups)
+        names = list(self.values)
         pairs = list(combinations(range(len(names)), 2))
         found = [self._spread(pair).difference(0, 1) for pair in pairs]
         degrees = [one.degrees_of_freedom for one, p in found if one.degrees_of_freedom is not None and not np.isnan(p)]
@@ -837,5 +831,5 @@ class MeasuredGroups:
 
     def as_sample(self, unit: str) -> UnitSpread:
         """The mean over the groups as a sample of such groups, and the value of the next one."""
-        spread = self._spread(range(len(self.groups)))
-        return over_units(dict(zip(self.groups, self._values, strict=True)), np.eye(len(self.groups)), spread, unit)
+        count = len(self.values)
+        return over_units(self.values, np.eye(count), self._spread(range(count)), unit)
