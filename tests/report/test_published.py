@@ -10,8 +10,7 @@ from command_line import run
 from schemas import validate
 
 import spoofspan as ss
-from spoofspan.evaluation.explain import explain
-from spoofspan.evaluation.synonyms import SYNONYMS
+from spoofspan.evaluation.explain import SYNONYMS, explain
 from spoofspan.report.published import FOLDER as REGISTER
 from spoofspan.report.published import Beside, OwnRow, Published, published, read_published
 

@@ -39,9 +39,9 @@ from spoofspan.base.columns import (
     within_utterances,
 )
 from spoofspan.base.errors import DataError, UsageError, refuse
-from spoofspan.base.times import Int64, duration_ns, refuse_milliseconds, seconds_text
+from spoofspan.base.times import Int64, duration_ns, exact_sum, refuse_milliseconds, seconds_text
 from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, Labels, References
-from spoofspan.data.rules import CollarEdges, Regions, Rules, Touched, note_touched
+from spoofspan.data.rules import CollarEdges, Regions, Rules, Touched
 from spoofspan.mass.diagnosis import unit_remedy
 
 # The label of time that counts on neither side; the others are those of references.
@@ -451,3 +451,10 @@ def fill_as_written(references: References, extents: Int64) -> Labelling:
         ranges.join(extents, [])
     ranges.refuse_overlaps()
     return ranges.fill(extents, Rules(gaps="ignore"), [])
+
+
+def note_touched(touched: list[Touched], rule: str, value: str, by_utterance: Int64) -> None:
+    """Add what a rule decided, given in ns per utterance, if it decided anything."""
+    count = int((by_utterance != 0).sum())
+    if count:
+        touched.append(Touched(rule, value, exact_sum(by_utterance), count))

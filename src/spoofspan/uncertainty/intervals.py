@@ -10,7 +10,6 @@ frames**. The frames of an utterance are alike, so counting them as independent 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from math import nan
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -24,9 +23,9 @@ from spoofspan.measures.operating_point import Threshold
 from spoofspan.uncertainty.clusters import ClusterCounts, Clusters, Resampling
 from spoofspan.uncertainty.jackknife import Jackknife, bounds
 from spoofspan.uncertainty.left_out import LeftOut, class_flags, sums_by_unit
-from spoofspan.uncertainty.measured_system import BootstrapArguments, Measured, System, measured_system, split_arguments
+from spoofspan.uncertainty.measured_system import BootstrapArguments, System, measured_system, split_arguments
 from spoofspan.uncertainty.replicates import MeasuredReplicates
-from spoofspan.uncertainty.spreads import Interval, JackknifeSpread, PercentileSpread, spread_of
+from spoofspan.uncertainty.spreads import Interval, PercentileSpread, interval_of_system
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -82,12 +81,6 @@ def interval(
     """
     how, options = split_arguments(arguments)
     return interval_of_system(measured_system(references, scores, Measure.parse(measure), options, threshold), how)
-
-
-def interval_of_system(system: Measured, how: Resampling) -> Interval:
-    """The interval of a system that was measured."""
-    spread = spread_of({"": system}, how)
-    return replace(spread.one(0), spread=spread if isinstance(spread, JackknifeSpread) else None)
 
 
 def bootstrap_of(
