@@ -14,8 +14,7 @@ from command_line import invoke, run_command
 import spoofspan as ss
 from spoofspan.corpus.checking import check_corpus
 from spoofspan.corpus.controls import making
-from spoofspan.corpus.controls.alarms import Alarms
-from spoofspan.corpus.controls.authenticity import EDGES, MS, classes_of
+from spoofspan.corpus.controls.authenticity import EDGES, MS, Alarms, classes_of
 from spoofspan.corpus.controls.edits import EDITS
 from spoofspan.corpus.controls.making import aligned, missing_codec, through
 from spoofspan.corpus.frames import RATE
