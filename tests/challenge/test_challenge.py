@@ -222,7 +222,7 @@ def test_every_problem_is_said_at_once(tmp_path):
         "'utt06' is missing",
         "'stranger' is not in the challenge",
         "utterance 'utt00', frame 3",
-        "utterance 'utt01' began on line",
+        "utterance 'utt01': frame 0 occurs twice",
     ):
         assert words in told, words
     assert str(tmp_path) not in told

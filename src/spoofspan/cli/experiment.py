@@ -39,7 +39,7 @@ def experiment(
     processes: int = o.flag(1, "Number of processes on this machine.", min=1),
     jobs: int | None = o.flag(None, "Processes that build the corpus.", "--jobs", "-j"),
     report: bool = o.flag(True, "With a page of the evaluation set."),
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
     quiet: o.Quiet = False,
 ) -> None:
     """Run the paper's experiment from end to end.
@@ -73,9 +73,9 @@ def experiment(
         hold_out=hold_out,
     )
     results = run(asked, out, device=device, processes=processes, jobs=jobs, report=report, say=not quiet)
-    if quiet and output is o.Output.text:
+    if quiet and format == "text":
         return
-    o.deliver(results.render(output.value), output)
+    o.Output(format).deliver(results.render(format))
     places = results.places
     with_page = report and hold_out is None
     if not quiet:

@@ -37,7 +37,7 @@ GROUPS = {
     ),
     "Rules": "convention eer_rule |",
     "Uncertainty": "confidence cluster interval | replicates seed workers",
-    "Output": "output out force full_signature quiet help | stream jobs scheduler heatmap confusion",
+    "Output": "format out force full_signature quiet help | stream jobs scheduler heatmap confusion",
 }
 OWN = "Options"
 EVERY_FLAG = "Every rule is a flag, such as --gaps bonafide"

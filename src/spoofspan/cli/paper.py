@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.system_inputs import Systems, takes_systems
+from spoofspan.cli.system_inputs import OneSet
 from spoofspan.cli.table import resolutions_in
 
 
-@takes_systems
-@o.takes_bootstrap
-@o.takes_rules
 def paper(
     *,
-    systems: Systems,
+    systems: OneSet,
     out: Path = o.flag(..., "The folder to write.", show_default=False),
     venue: str = o.flag("ieeetran", "ieeetran or interspeech: class and column width.", of=["ieeetran", "interspeech"]),
     resolutions: str | None = o.flag(None, "Lengths of the points in ms: 10,20,40 (default: the paper's)."),
     utterance: str | None = o.flag(None, "The utterance of the figures that show one.", show_default="chosen"),
     metadata: o.Metadata = None,
     bootstrap: o.BootstrapOptions,
-    convention: o.Convention = "default",
-    eer_rule: o.EerRule = None,
     force: o.Force = False,
     quiet: o.Quiet = False,
-    rules: dict[str, Any],
+    rules: o.PointRules,
 ) -> None:
     """Write the table, figures, methods and signatures of a paper.
 
@@ -67,7 +61,7 @@ def paper(
         utterance,
         points,
         bootstrap.resampling(metadata or systems.metadata(), systems.typed.bare_ids),
-        {"convention": convention, "eer_rule": eer_rule, **rules},
+        rules,
     )
     contents = kit.files()
     out.mkdir(parents=True, exist_ok=True)

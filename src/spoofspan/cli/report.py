@@ -5,26 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.inputs import VerificationInputs, read_column, takes_verification
-from spoofspan.cli.system_inputs import Systems, takes_systems
+from spoofspan.cli.inputs import VerificationInputs, read_column
+from spoofspan.cli.system_inputs import OneSet
 
 if TYPE_CHECKING:
     from spoofspan.data.scores import Scores
     from spoofspan.formats.sources import Where
 
 
-@takes_systems
-@o.takes_bootstrap
-@o.takes_ranges
-@takes_verification
-@o.takes_rules
 def report(
     *,
-    systems: Systems,
+    systems: OneSet,
     out: Path = o.flag(..., "The page to write.", show_default=False),
     title: str | None = o.flag(None, "Title of the page."),
     metadata: o.Metadata = None,
@@ -55,11 +50,9 @@ def report(
     ranges: o.RangeOptions,
     bootstrap: o.BootstrapOptions,
     verification: VerificationInputs,
-    convention: o.Convention = "default",
-    eer_rule: o.EerRule = None,
     force: o.Force = False,
     quiet: o.Quiet = False,
-    rules: dict[str, Any],
+    rules: o.PointRules,
 ) -> None:
     """Make a page of the errors of systems.
 
@@ -127,7 +120,7 @@ def report(
         scores_are=scores_are,  # type: ignore[arg-type] # is checked
         asv_scores=verification.read_asv(references),
         published=(systems.typed.dataset or "") if published else None,
-        arguments={"convention": convention, "eer_rule": eer_rule, **rules},
+        arguments=rules,
     )
     o.write_page(render_page(page_content(references, scores, settings)), out, force)
 

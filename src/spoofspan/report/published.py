@@ -71,7 +71,7 @@ class Published:
     def known_rules(self, basis: str) -> dict[str, str]:
         """What is known of the rules behind its measures of ranges, points or utterances, as text."""
         if self.convention:
-            known = _rules(basis, self.convention, self.eer_rule, self.rules)
+            known = _rules(basis, self.convention, self.eer_rule, **self.rules)
             return known | {"label sources": self.label_sources or "one"}
         kind = _kind(basis)
         known = {name: RULES[name].spell(value) for name, value in self.rules.items() if kind in RULES[name].of}
@@ -131,7 +131,7 @@ def _check(row: dict[str, Any]) -> None:
         if isinstance(value, str) or not 0 <= value <= highest:
             raise ValueError(f"{name}: {value} must be a number from 0 to {highest:g}")
         if row.get("convention"):
-            _rules(measure.basis, row["convention"], "", row.get("rules", {}))
+            _rules(measure.basis, row["convention"], "", **row.get("rules", {}))
     for name, value in row.get("rules", {}).items():
         if name not in RULES:
             raise ValueError(f"unknown rule {name!r}: {nearest_name(name, RULES)}")
@@ -148,7 +148,7 @@ def _kind(basis: str) -> str:
     return "point" if basis == "point" else "range"
 
 
-def _rules(basis: str, convention: str, eer_rule: str | None, rules: Mapping[str, Any]) -> dict[str, str]:
+def _rules(basis: str, convention: str, eer_rule: str | None, **rules: Any) -> dict[str, str]:
     """The rules of ranges or points under a convention as text; those of utterances are the rules of ranges."""
     kind: Any = _kind(basis)
     if basis not in ("range", "point") and convention in CONVENTIONS and kind not in CONVENTIONS[convention].measures:
@@ -180,8 +180,8 @@ class Beside:
         The own systems.
     measures
         The columns.
-    convention, eer_rule, rules, label_sources
-        The rules under which the own systems were measured.
+    arguments, label_sources
+        How the own systems were measured: convention, EER rule and rules, as of :func:`spoofspan.evaluate`.
     data
         The database that they were measured on, if it is known, and its set, as ``--dataset`` names them
         (``partialspoof:FOLDER:eval``): no other is shown then.
@@ -192,9 +192,7 @@ class Beside:
 
     own: Sequence[OwnRow]
     measures: Sequence[str]
-    convention: str = "default"
-    eer_rule: str | None = None
-    rules: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
     label_sources: str = "one"
     data: str = ""
     decimals: int | None = 2
@@ -251,7 +249,7 @@ class Beside:
         for measure in self.measures:
             if measure in one.values:
                 basis = Measure.parse(measure).basis
-                yours = _rules(basis, self.convention, self.eer_rule, self.rules)
+                yours = _rules(basis, **{"convention": "default", "eer_rule": None, **self.arguments})
                 yours |= {"label sources": self.label_sources}
                 theirs = one.known_rules(basis)
                 for rule in theirs:
