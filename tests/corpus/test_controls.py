@@ -105,12 +105,12 @@ def test_controls_are_a_corpus_without_spoofs_that_passes_its_check(folder, rows
 def test_the_same_seed_gives_the_same_bytes_also_after_an_interruption(speech, folder, tmp_path, monkeypatch):
     calls = 0
 
-    def interrupted(*arguments):
+    def interrupted(*arguments, **settings):
         nonlocal calls
         calls += 1
         if calls == 40:
             raise KeyboardInterrupt
-        return make(*arguments)
+        return make(*arguments, **settings)
 
     make = making.make_control
     monkeypatch.setattr(making, "make_control", interrupted)
