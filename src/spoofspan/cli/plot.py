@@ -11,7 +11,6 @@ from spoofspan.base.lazy import LazyMapping
 from spoofspan.base.progress import progress
 from spoofspan.cli import options as o
 from spoofspan.cli.system_inputs import OneSet
-from spoofspan.cli.table import resolutions_in
 
 FigureKind = Literal[
     "det",
@@ -124,8 +123,8 @@ def plot(
     if kind in OF_CALIBRATION and scores_are is None:
         raise UsageError(f"{kind} takes scores at their word: say what they are with --scores-are llr or probability")
     how: dict[str, Any] = {"style": OURS, **rules}
-    points = None if resolution is None else _one_resolution(resolution)
-    levels = None if resolutions is None else resolutions_in(resolutions, "--resolutions")
+    points = None if resolution is None else o.resolution_in(resolution, "--resolution")
+    levels = None if resolutions is None else o.resolutions_in(resolutions, "--resolutions")
     given: dict[str, Any] = {"scores_are": scores_are, "prior": prior, "bins": bins, "threshold": threshold}
     given |= {"resolution": points, "resolutions": levels, "confidence": confidence}
     given |= {"audio": audio, "width": size}
@@ -192,10 +191,3 @@ def _refuse_without_time(kind: FigureKind, resolution: str | None) -> None:
         raise UsageError(
             "--resolution is the length of points in time, and these are scores of whole utterances; leave it out"
         )
-
-
-def _one_resolution(text: str) -> float:
-    found = resolutions_in(text, "--resolution")
-    if len(found) > 1:
-        raise UsageError(f"--resolution {text}: one figure shows points of one resolution; give one")
-    return found[0]
