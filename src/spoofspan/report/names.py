@@ -5,8 +5,8 @@ from __future__ import annotations
 from spoofspan.base.errors import UsageError
 from spoofspan.measures.measure import Measure
 
-_ACRONYMS = ["ap", "ar", "auc", "dcf", "der", "ece", "eer", "f1", "fnr", "fpr", "had", "hter", "psds", "sasv", "spf", "sv"]
-_WORDS = {word: word.upper() for word in _ACRONYMS} | {
+_ACRONYMS = "ap ar auc dcf der ece eer f1 fnr fpr had hter psds sasv spf sv"
+_WORDS = {word: word.upper() for word in _ACRONYMS.split()} | {
     "avdeepfake1m": "AV-Deepfake1M score",
     "activitynet": "(ActivityNet)",
     "add2023": "ADD 2023 score",
