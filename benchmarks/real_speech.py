@@ -30,11 +30,10 @@ import numpy as np
 from foreign_attacks import ATTACKS, make_spoofs
 
 import spoofspan as ss
-from spoofspan.cm.batches import Corpus, TrainingData
+from spoofspan.cm.batches import TARGET, Corpus, TrainingData, WindowLabels
 from spoofspan.cm.config import preset
 from spoofspan.cm.features import FrameFeatures
 from spoofspan.cm.frame_times import frame_count
-from spoofspan.cm.labels import TARGET, WindowLabels
 from spoofspan.cm.scorers import JOINT_DETECTOR, load_scorer
 from spoofspan.cm.scoring import score_sounds
 from spoofspan.cm.training import train
@@ -42,8 +41,7 @@ from spoofspan.corpus.building import build
 from spoofspan.corpus.settings import SETS, Settings
 from spoofspan.data.rules import Rules
 from spoofspan.data.scores import Scores
-from spoofspan.experiment.held_out import without_attack
-from spoofspan.experiment.results import SEEN, UNSEEN, by_attack
+from spoofspan.experiment.results import SEEN, UNSEEN, by_attack, without_attack
 from spoofspan.formats.sound_channel import OPEN, Channel
 from spoofspan.formats.writing import write_atomically
 

@@ -17,7 +17,7 @@ from spoofspan.corpus.controls import making
 from spoofspan.corpus.controls.alarms import Alarms
 from spoofspan.corpus.controls.authenticity import EDGES, MS, classes_of
 from spoofspan.corpus.controls.edits import EDITS
-from spoofspan.corpus.controls.round_trips import aligned, missing_codec, through
+from spoofspan.corpus.controls.making import aligned, missing_codec, through
 from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.layout import SetFiles, read_provenance
 from spoofspan.corpus.splicing import remake

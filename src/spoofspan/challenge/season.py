@@ -48,7 +48,7 @@ class Received:
     received: str
     sha256: str
     outcome: str
-    key: str = ""
+    key: str
     problems: tuple[str, ...] = ()
     for_organisers: str = ""
     counted: bool = False
@@ -57,19 +57,9 @@ class Received:
     @classmethod
     def of(cls, entry: Entry) -> Received:
         """A submission as a line records it."""
-        about = entry.about
-        return cls(
-            entry.number,
-            entry.phase,
-            entry.team,
-            about["received"],
-            about["sha256"],
-            about["outcome"],
-            about.get("key", ""),
-            tuple(about.get("problems", ())),
-            about.get("for_organisers", ""),
-            bool(about.get("counted")),
-        )
+        came, sha256 = entry.about["received"], entry.about["sha256"]
+        is_counted = bool(entry.about.get("counted"))
+        return cls(entry.number, entry.phase, entry.team, came, sha256, counted=is_counted, **_outcome(entry.about))
 
     @property
     def is_valid(self) -> bool:
@@ -143,7 +133,7 @@ class Season:
         if entry.action == "score":
             self.submissions.setdefault(entry.phase, {}).setdefault(team, []).append(Received.of(entry))
         elif entry.action == "rescore":
-            self._change(entry.phase, team, about["submission"], _rescored(about))
+            self._change(entry.phase, team, about["submission"], _outcome(about))
         elif entry.action == "withdraw" and "submission" in about:
             self._change(entry.phase, team, about["submission"], {"withdrawn": entry.reason})
         elif entry.action == "reinstate" and "submission" in about:
@@ -251,10 +241,11 @@ class Season:
         return None
 
 
-def _rescored(about: Mapping[str, Any]) -> dict[str, Any]:
+def _outcome(about: Mapping[str, Any]) -> dict[str, Any]:
+    """What became of a submission, by a line of its scoring."""
     return {
         "outcome": about["outcome"],
-        "key": about["key"],
+        "key": about.get("key", ""),
         "problems": tuple(about.get("problems", ())),
         "for_organisers": about.get("for_organisers", ""),
     }

@@ -121,7 +121,6 @@ def fuse(
 def _run(systems: Systems, learning: LearningOptions, rules: dict[str, Any], *, several: bool) -> None:
     from spoofspan.base.version import __version__
     from spoofspan.evaluation import calibration as library
-    from spoofspan.evaluation import calibration_effects as worth
     from spoofspan.formats.calibrations import read_calibration
     from spoofspan.formats.convert import SCORES_BY_SUFFIX, write_converted
     from spoofspan.report.results import calibration_table, finite
@@ -170,7 +169,7 @@ def _run(systems: Systems, learning: LearningOptions, rules: dict[str, Any], *, 
             return
         given = scores if several else {"as given": next(iter(scores.values()))}
         states = {**given, "fused" if several else "calibrated": applied}
-        effects = [worth.calibration_effect(name, truth, one, **rules) for name, one in states.items()]
+        effects = [library.calibration_effect(name, truth, one, **rules) for name, one in states.items()]
         notes: list[str] = []
     else:
         told = o.typed_values(learning, ("method", "prior", "ridge"))
@@ -184,7 +183,7 @@ def _run(systems: Systems, learning: LearningOptions, rules: dict[str, Any], *, 
             raise UsageError("--cluster: hold out one column of --metadata together, such as speaker")
         about |= o.typed_values(learning, ("folds",))
         with progress("cross-validation"):
-            effects = worth.calibration_effects(truth, scores, learned, **about, **rules)
+            effects = library.calibration_effects(truth, scores, learned, **about, **rules)
         notes = [str(learned)]
         learning.write(learned, f"{learned.method} calibration")
     plain = {"spoofspan": __version__, "calibration": learned.to_dict(), "scores": [vars(one) for one in effects]}

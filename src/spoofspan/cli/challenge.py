@@ -259,7 +259,7 @@ def check(
 
       spoofspan challenge check public scores.parquet --format json
     """
-    from spoofspan.challenge.public_part import PublicPart
+    from spoofspan.challenge.definition import PublicPart
     from spoofspan.challenge.submission_check import check_submission
     from spoofspan.report.table import Table
 
@@ -304,9 +304,9 @@ def score(
 
       spoofspan challenge score my-challenge submissions --team alpha --phase progress
     """
+    from spoofspan.challenge.definition import PublicPart
     from spoofspan.challenge.judging import score_submissions
     from spoofspan.challenge.ledger import parse_time
-    from spoofspan.challenge.public_part import PublicPart
 
     came = None if received is None else parse_time(received, "--received")
     found = score_submissions(challenge, submissions, phase=phase, teams=team or (), received=came)
@@ -402,8 +402,8 @@ def leaderboard(
         from spoofspan.challenge.public_page import public_page
 
         if check_page is not None:
-            from spoofspan.challenge.check_page import check_page as write_check
-            from spoofspan.challenge.public_part import PublicPart
+            from spoofspan.challenge.definition import PublicPart
+            from spoofspan.challenge.public_page import check_page as write_check
 
             o.write_page(write_check(PublicPart.read(challenge)), check_page, output.force)
         check = "" if check_page is None else check_page.name

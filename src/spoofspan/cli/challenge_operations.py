@@ -46,7 +46,7 @@ def withdraw(
     """
     from spoofspan.challenge import decisions
 
-    _say(decisions.withdraw(challenge, team, reason, phase=phase, submission=submission), format)
+    _say(decisions.decide(challenge, "withdraw", team, reason, phase=phase, submission=submission), format)
 
 
 @app.subcommand
@@ -61,7 +61,7 @@ def disqualify(
     """
     from spoofspan.challenge import decisions
 
-    _say(decisions.disqualify(challenge, team, reason, phase=phase), format)
+    _say(decisions.decide(challenge, "disqualify", team, reason, phase=phase), format)
 
 
 @app.subcommand
@@ -81,7 +81,7 @@ def reinstate(
     """
     from spoofspan.challenge import decisions
 
-    _say(decisions.reinstate(challenge, team, reason, phase=phase, submission=submission), format)
+    _say(decisions.decide(challenge, "reinstate", team, reason, phase=phase, submission=submission), format)
 
 
 @app.subcommand

@@ -236,12 +236,13 @@ class Inputs:
 
     def _hop_of_labels(self) -> float | None:
         """--hop speaks of label arrays too, unless their own name does."""
-        from spoofspan.formats.arrays.npz import resolution_of_name, stated_in_npz
+        from spoofspan.formats.arrays.npz import stated_in_npz
+        from spoofspan.formats.resolutions import resolution_in_name
 
         if self.reference_hop is not None:
             return self.reference_hop
         where = str(self.references)
-        if self.hop is None or resolution_of_name(where) is not None:
+        if self.hop is None or resolution_in_name(where) is not None:
             return None
         states_it = where.endswith(".npz") and "hop" in stated_in_npz(self.identify(where).sources[0])
         return None if states_it else self.hop

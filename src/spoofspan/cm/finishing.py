@@ -26,12 +26,11 @@ from spoofspan.cm.card import FUSED, Card, EerThreshold, read_card, write_card
 from spoofspan.cm.chance import ChanceRanges
 from spoofspan.cm.config import Config
 from spoofspan.cm.frame_times import SEGMENT_BRANCHES
-from spoofspan.cm.listening import Heard, ListenedSound
+from spoofspan.cm.listening import Heard, ListenedSound, heard_band
 from spoofspan.cm.model_sources import MODEL, file_checksum
 from spoofspan.cm.out_of_domain import DescribedRecordings, TrainingDomain
 from spoofspan.cm.scorers import Scorer, load_scorer
 from spoofspan.cm.scoring import finest_branch, score_sounds
-from spoofspan.cm.sound_notes import heard_band
 from spoofspan.data.calibration import Calibration
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.scores import Scores

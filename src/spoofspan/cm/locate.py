@@ -35,13 +35,12 @@ from spoofspan.base.times import SECOND
 from spoofspan.cm.card import Card
 from spoofspan.cm.chance import DEFAULT, SHORTEST, WIDEST_GAP, ChanceRanges
 from spoofspan.cm.frame_times import WINDOW
-from spoofspan.cm.listening import Heard, ListenedSound, ListenedThroughChannel
+from spoofspan.cm.listening import Heard, ListenedSound, ListenedThroughChannel, sound_notes, unjudgeable
 from spoofspan.cm.located import ChannelCheck, LocatedRecording, Location, ModelFacts, SuspectedRange
 from spoofspan.cm.out_of_domain import TrainingDomain, recording_numbers
 from spoofspan.cm.scorers import Scorer
 from spoofspan.cm.scoring import find_recordings, finest_branch, load_model, score_sounds
 from spoofspan.cm.shipped_models import choose_model
-from spoofspan.cm.sound_notes import sound_notes, unjudgeable
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.scores import Scores
 from spoofspan.formats.sound import RATE, Sound

@@ -25,7 +25,9 @@ and with the recipe of PartialSpoof, the second generation of its labels, in whi
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -109,11 +111,6 @@ class SetFiles:
         """Labels in which non-speech has classes of its own (recipe of PartialSpoof)."""
         return self.data / "vad_2nd_generation"
 
-    def make_folders(self) -> None:
-        """Create what is not there."""
-        for folder in (self.sounds, self.data, self.protocol.parent, self.segments(0.01, "").parent):
-            folder.mkdir(parents=True, exist_ok=True)
-
 
 def write_set(files: SetFiles, made: Sequence[Provenance], settings: Settings) -> None:
     """Write everything but the sound, in the order of the utterances."""
@@ -145,6 +142,7 @@ def write_set(files: SetFiles, made: Sequence[Provenance], settings: Settings) -
         contents[files.second_generation] = second_generation_lines(made, numbers)
         contents[files.data / "label2num"] = (f"{name} {number}\n".encode() for name, number in numbers.items())
     for path, chunks in contents.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, chunks, force=True)
 
 
@@ -202,3 +200,10 @@ def sound_digest(files: SetFiles, utterances: Iterable[str]) -> str:
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write plain data for people and programs."""
     write_atomically(path, [json_text(content).encode()], force=True)
+
+
+def write_csv(path: Path, rows: Iterable[Sequence[str | None]]) -> None:
+    """Write a table, the first row of which names the columns."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    write_atomically(path, [text.getvalue().encode()], force=True)

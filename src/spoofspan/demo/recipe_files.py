@@ -17,7 +17,7 @@ from spoofspan.corpus.checking import segments_of
 from spoofspan.data.references import SPOOF
 from spoofspan.evaluation.evaluate import range_eer
 from spoofspan.formats.arrays import partialspoof_scores
-from spoofspan.formats.arrays.npz import frames_by_utterance, write_npz
+from spoofspan.formats.arrays.npz import write_npz
 from spoofspan.formats.text import rttm
 from spoofspan.formats.text.durations import reco2dur_lines
 from spoofspan.formats.text.protocol import protocol_lines
@@ -47,7 +47,7 @@ Content = dict[str, Iterable[bytes]]
 def recipe_files(references: References, scores: Scores, protocol: Protocol) -> Content:
     """Files of the recipes, by name; the finest scores are those of ``scores``, higher for bona fide."""
     threshold = range_eer(references, scores).threshold
-    frames = dict(frames_by_utterance(scores, "the demo"))
+    frames = dict(scores.items())
     labels = ((one, (~spoof).astype(np.uint8)) for one, spoof in segments_of(references, 0.02).items())
     codecs = ["ab"[i % 2] for i in range(len(protocol))]
     rows = zip(protocol.utterance, protocol.label, (one or "-" for one in protocol.attack), codecs, strict=True)
@@ -70,7 +70,7 @@ def recipe_files(references: References, scores: Scores, protocol: Protocol) -> 
 def files_of_other_tools(references: References, systems: Mapping[float, Scores], protocol: Protocol) -> Content:
     """Files of the published script, partialspoof-metrics and WeDefense, under the names that these give them."""
     scores = systems[min(systems)]
-    frames = dict(frames_by_utterance(scores, "the demo"))
+    frames = dict(scores.items())
     as_lines = [f"{one} {k} {value!r} {-value!r}" for one, v in frames.items() for k, value in enumerate(v.tolist())]
     found: Content = {
         "rttm_2cls_0sil": rttm.write(references),

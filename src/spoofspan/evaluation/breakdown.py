@@ -20,6 +20,7 @@ from spoofspan.base.errors import (
     NothingToMeasureError,
     UndefinedMeasureError,
     UsageError,
+    quietly,
     reason_of,
     strangers,
 )
@@ -29,7 +30,7 @@ from spoofspan.data.front_door import opens_inputs
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.corpus import Corpus, CorpusInMemory, LayLater, PlannedMass, ReadColumn, Shard
-from spoofspan.evaluation.crossed import check_column, quietly
+from spoofspan.evaluation.crossed import check_column
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationArguments, EvaluationOptions, Plan
 from spoofspan.evaluation.selections import (

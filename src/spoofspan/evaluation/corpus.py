@@ -414,8 +414,7 @@ class Corpus(ABC):
         self, by: str, measure: str, options: EvaluationOptions, words: Words | None = None
     ) -> CrossedBreakdown:
         """A measure of matched events by attack or length, or by their distance from the edges of words."""
-        from spoofspan.evaluation.event_groups import group_events
-        from spoofspan.evaluation.events import EventEvaluation
+        from spoofspan.evaluation.events import EventEvaluation, group_events
 
         events = self.events([wanted := Measure.parse(measure)], options)
         if not isinstance(events, EventEvaluation):

@@ -19,16 +19,14 @@ interval of a cell is that of its own utterances.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spoofspan.base.columns import Flags
-from spoofspan.base.errors import DataError, SpoofspanWarning, UndefinedMeasureError, UsageError, reason_of
+from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, quietly, reason_of
 from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
@@ -103,14 +101,6 @@ class CrossedBreakdown:
             lines = ([self.cells[row, column].interval for column in self.columns] for row in self.rows)
             amounts["intervals"] = [[None if one is None else one.to_dict() for one in line] for line in lines]
         return {**shown, **named, **amounts}
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Say nothing of wide gaps and few clusters, which small groups have."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpoofspanWarning)
-        yield
 
 
 def crossed(whole: PlannedMass, columns: Columns, resampling: Resampling | None = None) -> CrossedBreakdown:

@@ -238,11 +238,6 @@ class EvaluationOptions:
         rules = {name: value for name, value in arguments.items() if name not in options}
         return cls(**options, rules=rules)
 
-    def to_arguments(self) -> dict[str, Any]:
-        """The keyword arguments of a breakdown: what :meth:`from_arguments` took, but for events and verification."""
-        names = ("convention", "eer_rule", "threshold", "scores_are", "resampling")
-        return {name: getattr(self, name) for name in names} | dict(self.rules)
-
     def plan(
         self,
         measure: Measure,

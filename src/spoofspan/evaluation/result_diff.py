@@ -7,12 +7,11 @@ of single rules need not add up to the whole difference; the rest is interaction
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from spoofspan.base.errors import SpoofspanError, SpoofspanWarning, UsageError, reason_of
+from spoofspan.base.errors import SpoofspanError, UsageError, quietly, reason_of
 from spoofspan.base.version import __version__
 from spoofspan.data.rules import RULES
 from spoofspan.evaluation.corpus import corpus_of
@@ -178,8 +177,7 @@ def diff_stated(
         notes.append(f"versions of spoofspan: {a.spoofspan} and {b.spoofspan}")
     found = [_compared(first[name], second[name]) for name in common]
     if corpus is not None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SpoofspanWarning)
+        with quietly():
             changes = _Changes(a, b, corpus, regions, asv_scores)
             found = [changes.explained(one, first[one.measure], second[one.measure]) for one in found]
             notes += changes.notes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,7 @@ from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from spoofspan.base.errors import DataError, SpoofspanError, SpoofspanWarning, UsageError, reason_of
+from spoofspan.base.errors import DataError, SpoofspanError, UsageError, quietly, reason_of
 from spoofspan.base.version import __version__
 from spoofspan.data.rules import CONVENTIONS, RULES, RULES_VERSION
 from spoofspan.data.scores import Higher, Scores
@@ -197,8 +196,7 @@ def verify_corpus(
     if result.is_file and "measurements" not in result.plain:  # a table of several systems
         result = result.of_system(_given_hashes(corpus))
     found = _Repetition(result, corpus, regions, asv_scores, read_column)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpoofspanWarning)
+    with quietly():
         found.compare()
         if value is not None:
             found.compare_value(value)
@@ -381,7 +379,7 @@ class _Repetition:
 
     def _of_events(self, by: str) -> bool:
         """True if matched events are grouped by what they are themselves."""
-        from spoofspan.evaluation.event_groups import GROUPS
+        from spoofspan.evaluation.events import GROUPS
 
         return by in GROUPS and self.corpus.knows_groups(by)
 

@@ -9,7 +9,6 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from spoofspan.base.errors import DataError, UsageError
-from spoofspan.base.times import duration_ns
 from spoofspan.data.bare_ids import with_bare_ids
 from spoofspan.data.front_door import check_references, check_scores
 from spoofspan.data.proposals import Proposals
@@ -22,6 +21,7 @@ from spoofspan.formats.format import Format, Registry, T, first_with_content
 from spoofspan.formats.identify import Contents, is_utterance_scores
 from spoofspan.formats.reading import read_references, read_scores, read_utterance_scores
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
+from spoofspan.formats.resolutions import OFFICIAL_LABELS, file_name, stated_resolution
 from spoofspan.formats.sources import Source, sources
 from spoofspan.formats.tables.parquet import kind_of
 from spoofspan.formats.text import hypotheses
@@ -126,9 +126,7 @@ def write_converted(
         _write_folder(chosen, content, Path(target).expanduser(), force)
     else:
         write_atomically(target, _chunks(chosen, content, target, hop), force)
-    digits = chosen is npz.LABELS_NPZ or (
-        chosen is segment_labels.FORMAT and npz.resolution_of_name(target) is not None
-    )
+    digits = chosen is npz.LABELS_NPZ or (chosen is segment_labels.FORMAT and _is_official(target))
     labels = "; 0 means spoof, 1 bona fide" if digits else ""
     return f"{content!r} -> {target} ({chosen.name}{labels})"
 
@@ -240,15 +238,9 @@ def _kind(where: str | list[Source], name: str | None, told: str | None) -> str:
     return could_be[0]
 
 
-def _resolution(target: str, hop: float | None) -> float:
-    """The resolution (seconds) of label arrays: what the name of the file says, or the hop."""
-    named = npz.resolution_of_name(target)
-    if named is not None and hop is not None and duration_ns(named, "resolution") != duration_ns(hop, "hop"):
-        raise UsageError(f"{target}: the name states a resolution of {named:g} s, --hop states {hop:g} s; change one")
-    chosen = hop if named is None else named
-    if chosen is None:
-        raise UsageError(f"{target}: label arrays need a resolution; give it in seconds with --hop")
-    return chosen
+def _is_official(target: str) -> bool:
+    """True if the name of a file is that of PartialSpoof's segment labels, where 0 means spoof."""
+    return OFFICIAL_LABELS.search(file_name(target)) is not None
 
 
 def _format(registry: Registry[T], by_suffix: Mapping[str, str], target: str, name: str | None) -> Format[T]:
@@ -268,9 +260,9 @@ def _suffix(target: str) -> str:
 
 def _chunks(chosen: Format[Any], content: Any, target: str, hop: float | None) -> Iterable[bytes]:
     if chosen is segment_labels.FORMAT:
-        return segment_labels.write(content, _resolution(target, hop), words=npz.resolution_of_name(target) is None)
+        return segment_labels.write(content, stated_resolution(target, hop), words=not _is_official(target))
     if chosen is npz.LABELS_NPZ:
-        return npz.write_labels_npz(content, _resolution(target, hop))
+        return npz.write_labels_npz(content, stated_resolution(target, hop))
     if chosen.write is None:
         raise UsageError(f"the format {chosen.name} can be read but not written; choose another with --to")
     return chosen.write(content)

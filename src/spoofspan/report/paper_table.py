@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from spoofspan.evaluation.resolution_rows import RANGE
-from spoofspan.evaluation.resolution_table import ResolutionTable
+from spoofspan.evaluation.resolution_table import RANGE, ResolutionTable
 from spoofspan.measures.measure import Measure, in_percent, short_measure
 from spoofspan.report import latex
 from spoofspan.report.latex import latex_text, text_width

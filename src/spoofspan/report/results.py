@@ -37,7 +37,7 @@ from spoofspan.report.table import Shown, Table, json_text
 
 if TYPE_CHECKING:
     from spoofspan.evaluation.breakdown import Breakdown
-    from spoofspan.evaluation.calibration_effects import CalibrationEffect
+    from spoofspan.evaluation.calibration import CalibrationEffect
     from spoofspan.evaluation.check import Check
     from spoofspan.evaluation.corpus import Evaluation
     from spoofspan.evaluation.crossed import CrossedBreakdown, CrossedCell

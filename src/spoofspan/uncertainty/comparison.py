@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from spoofspan.base.columns import Flags
-from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_name, reason_of
+from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_name, quietly, reason_of
 from spoofspan.base.plain_results import NearAttributes
 from spoofspan.base.tabular import Tabular
 from spoofspan.data.front_door import check_references, check_systems, opens_inputs, training_name
@@ -36,7 +36,7 @@ from spoofspan.data.rules import rules_for
 from spoofspan.data.utterance_scores import VerificationScores
 from spoofspan.evaluation.breakdown import DISTANCES, LENGTHS, check_measure_of_ranges
 from spoofspan.evaluation.corpus import corpus_of
-from spoofspan.evaluation.crossed import ColumnGroups, Columns, check_column, quietly, verification_in
+from spoofspan.evaluation.crossed import ColumnGroups, Columns, check_column, verification_in
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.selections import (
     NAMED_ALREADY,
@@ -54,7 +54,7 @@ from spoofspan.uncertainty.clusters import Resampling
 from spoofspan.uncertainty.families import Family, Task, Trainings
 from spoofspan.uncertainty.fragility import Fragility, fragility_of
 from spoofspan.uncertainty.left_out import LeftOut
-from spoofspan.uncertainty.margins import MarginTest, margin_tests
+from spoofspan.uncertainty.max_t import MarginTest, margin_tests
 from spoofspan.uncertainty.measured_system import BootstrapArguments, SignedSystems, signers_of, split_arguments
 from spoofspan.uncertainty.ranks import Rank, ranks
 from spoofspan.uncertainty.sentences import comparison_sentence

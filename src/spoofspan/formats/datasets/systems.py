@@ -33,11 +33,9 @@ from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.lazy import LazyMapping
 from spoofspan.base.times import milliseconds
 from spoofspan.data.scores import Scores
-from spoofspan.formats.arrays.partialspoof_scores import FILE_NAME as SCORE_ALI
-from spoofspan.formats.arrays.partialspoof_scores import PER_SECOND as SCORE_ALI_PER_SECOND
 from spoofspan.formats.reading import read_scores
+from spoofspan.formats.resolutions import SCORE_ALI_PER_SECOND, resolution_in_name
 from spoofspan.formats.sources import HF_STATE, sources
-from spoofspan.formats.text.frame_lines import hop_in_name
 
 PLACEHOLDERS = ("resolution", "seed", "system", "set")
 _RESOLUTION = r"[0-9]+(?:\.[0-9]+)?(?:ms|s)?"
@@ -181,17 +179,6 @@ def _in_folder(folder: Path, label: str) -> list[SystemFile]:
     return [replace(stating[0], label=label)] if len(stating) == 1 else stating
 
 
-def resolution_in_name(name: str) -> float | None:
-    """The resolution (seconds) that a file name states, if it does.
-
-    >>> resolution_in_name("unit0.02.score"), resolution_in_name("eval_score_ali_16_2023.pkl"), resolution_in_name("a")
-    (0.02, 0.16, None)
-    """
-    if (match := re.search(SCORE_ALI, name)) is not None:
-        return int(match[1]) / SCORE_ALI_PER_SECOND or None
-    return hop_in_name(name) or None
-
-
 def matching(text: str, set_name: str | None = None) -> list[SystemFile]:
     """Find the files that a pattern matches; brackets mean themselves if such files exist, and else a choice."""
     pattern = Path(text).expanduser().as_posix()
@@ -216,7 +203,7 @@ def _matching(parts: list[str], pattern: str, set_name: str | None) -> list[Syst
             continue
         said = match.groupdict()
         resolution = said.get("resolution")
-        stated = resolution_in_name(Path(path).name) if resolution is None else _seconds(resolution, units, path)
+        stated = resolution_in_name(path) if resolution is None else _seconds(resolution, units, path)
         found.append(
             SystemFile(
                 path,
