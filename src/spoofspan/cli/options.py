@@ -198,6 +198,36 @@ def polarity(higher: str | None) -> Higher | None:
     return cast("Higher | None", higher)
 
 
+# ---------------------------------------------------------------- lists
+
+
+def words_in(text: str) -> list[str]:
+    """Words as they are typed, with commas between them."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def resolutions_in(text: str, flag: str, form: str = "milliseconds, with commas between them: 10,20,40") -> list[float]:
+    """Resolutions (seconds) as they are typed: in ms, or with a unit, as in measures."""
+    from spoofspan.measures.measure import Measure
+
+    spelled = [word if word.endswith("s") else f"{word}ms" for word in words_in(text)]
+    try:
+        found = [float(Measure.parse(f"point-eer@{one}").resolution or 0) for one in spelled]
+    except UsageError:
+        found = []
+    if not found or min(found) < 0.001:  # under a millisecond: seconds, probably
+        raise UsageError(f"{flag} {text}: write {form}")
+    return found
+
+
+def resolution_in(text: str, flag: str) -> float:
+    """The only resolution that is typed, in seconds."""
+    found = resolutions_in(text, flag, "milliseconds, such as 160")
+    if len(found) > 1:
+        raise UsageError(f"{flag} {text}: there is one resolution; write milliseconds, such as 160")
+    return found[0]
+
+
 # ---------------------------------------------------------------- rules
 
 
