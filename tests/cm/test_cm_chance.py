@@ -1,5 +1,6 @@
 """False ranges by chance: counts, the negative binomial as a Poisson number of unknown rate, likelihood ratios."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -39,6 +40,8 @@ def test_between_thresholds_the_more_lenient_one_counts():
     assert COUNTS.answer(1, 2.0, 1.5) is None
     assert COUNTS.cautious_threshold(1.0) == -1.0
     assert COUNTS.cautious_threshold(100) == 0.0
+    spread = dataclasses.replace(COUNTS, upper=(0.9, 101.0, 102.0))  # from speaker to speaker
+    assert spread.cautious_threshold(100) == spread.cautious_threshold(1.0) == -1.0
 
 
 def test_ranges_are_counted_in_bona_fide_recordings_and_met_in_spoofed_ones():
@@ -54,6 +57,23 @@ def test_ranges_are_counted_in_bona_fide_recordings_and_met_in_spoofed_ones():
     assert (counts[-3.0], counts[-2.0], counts[0.0]) == ((0, 0), (2, 0), (2, 1))
     assert (found.seconds, found.recordings, found.spoofed, found.speakers) == (2.0, 1, 2, 1)
     assert ChanceRanges.from_dict(found.to_dict(), "card.json") == found
+
+
+def test_the_upper_rate_is_that_of_a_jackknife_over_speakers():
+    labels = {f"{who}{k}": [(0, 6, "bonafide")] for who in "abcd" for k in range(2)}
+    references = ss.References.from_ranges(labels | {"s": [(0, 2, "spoof")]})
+    frames = {name: np.full(300 if name != "s" else 100, 5.0) for name in labels} | {"s": np.full(100, -9.0)}
+    for place in (20, 60, 100):  # all ranges are of one speaker
+        frames["a0"][place : place + 10] = -2.5
+    scores = ss.Scores.from_frames(frames, hop=0.02, higher="bonafide")
+    found = ChanceRanges.learn(references, scores, [name[0] for name in references.utterances])
+    place = THRESHOLDS.index(-2.0)
+    rest = np.array([0.0, 5.0, 5.0, 5.0])  # a minute, without a, b, c and d: 3 ranges in 36 s
+    error = np.sqrt(3 / 4 * np.square(rest - rest.mean()).sum())
+    assert found.upper[place] == pytest.approx(3 / 0.8 + 3.18245 * error, rel=1e-4)
+    assert (found.false[place], found.upper[THRESHOLDS.index(-3.0)]) == (3, 0.0)
+    assert ChanceRanges.from_dict(found.to_dict(), "card.json") == found
+    assert ChanceRanges.learn(references, scores).upper == ()
 
 
 @pytest.mark.parametrize(

@@ -22,11 +22,14 @@ from typing import Any
 import numpy as np
 
 from spoofspan.base.errors import DataError
+from spoofspan.base.times import Float64
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.measures.events.proposals_from_scores import ProposalOptions, proposals_from_scores
+from spoofspan.uncertainty.student import quantile
 
 SHORTEST, WIDEST_GAP = 0.1, 0.1  # seconds: what a person would call a range
+CONFIDENCE = 0.95
 DEFAULT = ProposalOptions(None, SHORTEST, WIDEST_GAP)
 THRESHOLDS = tuple(np.linspace(-7.0, 7.0, 57).tolist())  # log-likelihood ratios
 
@@ -86,6 +89,9 @@ class ChanceRanges:
     recordings: int  # bona fide ones
     spoofed: int  # spoofed recordings
     speakers: int  # 0 if nobody said
+    upper: tuple[
+        float, ...
+    ] = ()  # false ranges a minute: upper ends of intervals over speakers; empty for fewer than 2
 
     @classmethod
     def learn(cls, references: References, ratios: Scores, speakers: Sequence[str] = ()) -> ChanceRanges | None:
@@ -97,17 +103,20 @@ class ChanceRanges:
         bona_fide, spoofed = np.flatnonzero(~is_spoofed), np.flatnonzero(is_spoofed)
         if not bona_fide.size or ratios.hop is None:
             return None
-        false, found = [], []
+        heard = ratios.take(rows[bona_fide])
+        seconds = np.diff(heard.offsets) * ratios.hop
+        who, by_speaker = np.unique([speakers[row] for row in bona_fide] if speakers else [""], return_inverse=True)
+        false, found, upper = [], [], []
         for threshold in THRESHOLDS:
-            own = proposals_from_scores(ratios.take(rows[bona_fide]), threshold, **vars(DEFAULT))
-            false.append(int(own.starts.size))
+            counts = np.diff(proposals_from_scores(heard, threshold, **vars(DEFAULT)).offsets)
+            false.append(int(counts.sum()))
             found.append(_met(references.take(spoofed), ratios.take(rows[spoofed]), threshold) if spoofed.size else 0)
-        values = ratios.take(rows[bona_fide]).values.size
-        who = {speakers[row] for row in bona_fide.tolist()} if speakers else set()
-        seconds = float(values * ratios.hop)
-        return cls(
-            THRESHOLDS, tuple(false), tuple(found), seconds, int(bona_fide.size), int(spoofed.size), len(who - {""})
-        )
+            if who.size > 1:
+                upper.append(_upper_rate(*(np.bincount(by_speaker, one) for one in (counts, seconds / 60))))
+        known = int(np.count_nonzero(who != ""))
+        total = float(heard.values.size * ratios.hop)
+        sizes = int(bona_fide.size), int(spoofed.size), known
+        return cls(THRESHOLDS, tuple(false), tuple(found), total, *sizes, tuple(upper))
 
     def __str__(self) -> str:
         speakers = f" of {self.speakers:,} speakers" if self.speakers else ""
@@ -127,11 +136,16 @@ class ChanceRanges:
         return None if place is None else 60 * (self.false[place] + 0.5) / self.seconds
 
     def cautious_threshold(self, per_minute: float) -> float:
-        """The most lenient threshold up to which at most so many false ranges a minute are expected."""
+        """The most lenient threshold up to which at most so many false ranges a minute are expected.
+
+        Of several speakers, the upper end of the interval over them must be as low: a mean over few of them says little
+        of the next one.
+        """
         first = self._place(self.thresholds[0])
         found = self.thresholds[first or 0]
-        for threshold in self.thresholds:
-            if (self.per_minute(threshold) or 0.0) > per_minute or threshold > 0:
+        for place, threshold in enumerate(self.thresholds):
+            most = max(self.per_minute(threshold) or 0.0, self.upper[place] if self.upper else 0.0)
+            if most > per_minute or threshold > 0:
                 break
             found = max(found, threshold)
         return found
@@ -158,8 +172,10 @@ class ChanceRanges:
                 tuple(map(kind, plain[n])) for n, kind in (("thresholds", float), ("false", int), ("found", int))
             ]
             numbers = float(plain["seconds"]), *(int(plain[n]) for n in ("recordings", "spoofed", "speakers"))
-            found = cls(*columns, *numbers)  # type: ignore[arg-type]
+            upper = tuple(map(float, plain.get("upper", ())))
+            found = cls(*columns, *numbers, upper)  # type: ignore[arg-type]
             valid = len({len(one) for one in columns}) == 1 and 0 < len(columns[0]) < 10_000
+            valid = valid and len(upper) in (0, len(columns[0])) and all(0 <= one < 1e9 for one in upper)
             valid = valid and all(0 <= one < 1e9 for column in columns[1:] for one in column)
             valid = valid and all(0 <= one < 1e12 for one in numbers) and found.seconds > 0
             valid = valid and max(found.found) <= found.spoofed and bool((np.diff(columns[0]) > 0).all())
@@ -169,6 +185,13 @@ class ChanceRanges:
         if not valid:
             raise DataError(f"{source}: the counts of false ranges are no counts at rising thresholds; train again")
         return found
+
+
+def _upper_rate(counts: Float64, minutes: Float64) -> float:
+    """Upper end of the jackknife interval of counts a minute over speakers."""
+    rest = (counts.sum() - counts) / (minutes.sum() - minutes)
+    error = math.sqrt((rest.size - 1) / rest.size * float(np.square(rest - rest.mean()).sum()))
+    return float(counts.sum() / minutes.sum()) + quantile(CONFIDENCE, rest.size - 1) * error
 
 
 def _met(references: References, ratios: Scores, threshold: float) -> int:
