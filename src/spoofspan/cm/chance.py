@@ -89,9 +89,7 @@ class ChanceRanges:
     recordings: int  # bona fide ones
     spoofed: int  # spoofed recordings
     speakers: int  # 0 if nobody said
-    upper: tuple[
-        float, ...
-    ] = ()  # false ranges a minute: upper ends of intervals over speakers; empty for fewer than 2
+    upper: tuple[float, ...] = ()  # a minute, of false ranges: ends of intervals over speakers, if there are several
 
     @classmethod
     def learn(cls, references: References, ratios: Scores, speakers: Sequence[str] = ()) -> ChanceRanges | None:
