@@ -11,8 +11,7 @@ from register_rows import checked_row
 from schemas import validate
 
 import spoofspan as ss
-from spoofspan.evaluation.explain import explain
-from spoofspan.evaluation.synonyms import SYNONYMS
+from spoofspan.evaluation.explain import SYNONYMS, explain
 from spoofspan.report.published import FOLDER as REGISTER
 from spoofspan.report.published import Beside, OwnRow, Published, published
 

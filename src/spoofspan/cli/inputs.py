@@ -237,12 +237,12 @@ class Inputs:
     def _hop_of_labels(self) -> float | None:
         """--hop speaks of label arrays too, unless their own name does."""
         from spoofspan.formats.arrays.npz import stated_in_npz
-        from spoofspan.formats.resolutions import resolution_in_name
+        from spoofspan.formats.file_names import is_official_labels
 
         if self.reference_hop is not None:
             return self.reference_hop
         where = str(self.references)
-        if self.hop is None or resolution_in_name(where) is not None:
+        if self.hop is None or is_official_labels(where):
             return None
         states_it = where.endswith(".npz") and "hop" in stated_in_npz(self.identify(where).sources[0])
         return None if states_it else self.hop

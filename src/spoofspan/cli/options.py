@@ -299,7 +299,6 @@ class BootstrapOptions:
     )
     replicates: int | None = typed_flag("Number of bootstrap replicates.", show_default="2000")
     seed: int | None = typed_flag("Seed of the bootstrap.", show_default="0")
-    workers: int | None = typed_flag("Threads of the bootstrap; they do not change the result.")
 
     def resampling_if_asked(self, metadata: Where | Sequence[Where] | None, bare_ids: bool | None) -> Resampling | None:
         """Resampling, if intervals are asked for; flags that only make sense with them are refused without."""
@@ -318,7 +317,7 @@ class BootstrapOptions:
         from spoofspan.uncertainty import Resampling
 
         told: dict[str, Any] = {} if replicates is None else {"replicates": replicates}
-        told |= typed_values(self, ("confidence", "replicates", "seed", "workers"))
+        told |= typed_values(self, ("confidence", "replicates", "seed"))
         told |= {} if self.interval is None else {"method": self.interval}
         return Resampling(**told, **cluster_arguments(metadata, self.cluster, bare_ids))
 

@@ -127,8 +127,9 @@ def results_table(
 
 
 def _rates_and_decision(m: Measurement) -> tuple[str, ...]:
-    rates = (m.false_positive_rate, m.false_negative_rate, m.gap)
-    return *(share_cell(one) if m.has_threshold else "" for one in rates), decision_cell(m.decision)
+    at = m.point
+    rates = (at.false_positive_rate, at.false_negative_rate, at.gap) if m.has_threshold else ()
+    return *(map(share_cell, rates) if rates else ("", "", "")), decision_cell(m.decision)
 
 
 def _counts_and_decision(m: Any) -> tuple[str, ...]:
