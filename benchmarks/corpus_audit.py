@@ -19,8 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from spoofspan.corpus.audit.auditing import audit_measured, with_control
-from spoofspan.corpus.audit.findings import PIPELINE, Audit
+from spoofspan.corpus.audit.auditing import PIPELINE, Audit, audit_measured, with_control
 from spoofspan.corpus.audit.material import Utterance, material_of
 from spoofspan.corpus.audit.statistics import TICK, MeasuredSound, measure, measure_all
 from spoofspan.corpus.building import build

@@ -226,7 +226,7 @@ def torch_rank(rank: int, address: str, wanted: int) -> None:
             for line, row, count in zip(batch, rows, counts, strict=True):
                 begin = case.scores.offsets[row]
                 line[:count] = case.scores.values[begin : begin + count]
-            metric.update(torch.from_numpy(batch), counts.tolist(), few)
+            metric.update(torch.from_numpy(batch), few, counts.tolist())
         # as compute() does: gather the states of all processes, read them off, let go
         with metric.sync_context():
             found = metric.eer_state().equal_error_rate(case.arguments.get("eer_rule", "nearest"))

@@ -77,7 +77,7 @@ def size(setting: Setting) -> Iterator[Figure]:
     yield Figure("the state as bytes", len(state.to_bytes()) / 1e6, "MB", 2)
     full = ss.EerState(higher="bonafide")
     for _ in range(5):  # past 2**63 ns, every bin filled
-        full.add_bins(np.full((2, 2**16), 2**61))
+        full.add_bins(np.full((2, 69_635), 2**61))
     yield Figure("a state with every bin filled past 2**63 ns, as bytes", len(full.to_bytes()) / 1e6, "MB", 2)
 
 
@@ -96,7 +96,7 @@ def accumulation(setting: Setting) -> Iterator[Figure]:
         histogram = Histogram(np.dtype(np.float32))
         for cut in cuts:
             histogram.add(MassBlock(scores[cut], classes[cut], 20_000_000))
-        histogram.sums()
+        histogram.totals()
 
     def read_once() -> None:
         scores.sum()

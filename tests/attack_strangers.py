@@ -27,7 +27,7 @@ from challenge_cases import frame_lines
 from format_samples import scores
 
 import spoofspan as ss
-from spoofspan.challenge.public_part import PublicPart
+from spoofspan.challenge.definition import PublicPart
 from spoofspan.challenge.submission_check import check_submission
 from spoofspan.data.calibration import AffineMap, Calibration, PavFusionMap, PavMap
 from spoofspan.formats.calibrations import read_calibration

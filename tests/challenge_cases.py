@@ -6,12 +6,10 @@ import numpy as np
 
 import spoofspan as ss
 from spoofspan.challenge.challenge_folder import build_challenge
-from spoofspan.challenge.definition import Definition
+from spoofspan.challenge.definition import Definition, PublicPart
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.judging import Judging, judge_of, results_folder, score_file
-from spoofspan.challenge.ledger import Ledger
-from spoofspan.challenge.public_part import PublicPart
-from spoofspan.challenge.season import Season
+from spoofspan.challenge.season import Ledger, Season
 from spoofspan.challenge.team_results import TeamResult
 
 HOP = 0.02

@@ -1,8 +1,7 @@
 """Print the table of docs/costs.md: Cllr of the demo's branches, calibrated and held out by speaker."""
 
 from spoofspan.demo import load
-from spoofspan.evaluation.calibration import LearningSet
-from spoofspan.evaluation.calibration_effects import calibration_effect
+from spoofspan.evaluation.calibration import LearningSet, calibration_effect
 
 
 def main():

@@ -16,11 +16,10 @@ from format_samples import durations as sample_durations
 
 import spoofspan as ss
 from spoofspan.base.locks import part_of
-from spoofspan.challenge.definition import Definition, Phase
+from spoofspan.challenge.definition import Definition, Phase, PublicPart
 from spoofspan.challenge.judging import score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
-from spoofspan.challenge.leaderboard_page import leaderboard_page
-from spoofspan.challenge.public_part import PublicPart
+from spoofspan.challenge.public_page import leaderboard_page
 from spoofspan.challenge.submission_check import check_submission
 from spoofspan.evaluation.breakdown import by_attack
 
@@ -223,7 +222,7 @@ def test_every_problem_is_said_at_once(tmp_path):
         "'utt06' is missing",
         "'stranger' is not in the challenge",
         "utterance 'utt00', frame 3",
-        "utterance 'utt01' began on line",
+        "utterance 'utt01': frame 0 occurs twice",
     ):
         assert words in told, words
     assert str(tmp_path) not in told

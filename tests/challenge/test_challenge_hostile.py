@@ -18,10 +18,9 @@ from command_line import run
 
 import spoofspan as ss
 from spoofspan.challenge import scoring_process
-from spoofspan.challenge.definition import Definition
+from spoofspan.challenge.definition import Definition, PublicPart
 from spoofspan.challenge.judging import NOT_SCORED, judge_of, score_file, score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
-from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.submission_check import check_submission
 from spoofspan.challenge.team_names import look_alike, plain_name
 
@@ -418,16 +417,17 @@ ABOUT_IT = '{"hop": 0.02, "higher": "bonafide"}'
 @pytest.mark.parametrize(
     ("changed", "remedy"),
     [
-        (lambda utt: f"{utt}.wav", "as 'utt00.wav' from 'utt00': leave out their endings"),
-        (lambda utt: f"eval/{utt}", "as 'eval/utt00' from 'utt00': leave out their folders"),
-        (lambda utt: f"eval/{utt}.flac", "leave out their folders and endings"),
-        (str.upper, "as 'UTT00' from 'utt00': mind upper and lower case"),
+        (lambda utt: f"{utt}.wav", "ids of the submission have an extension ('utt00.wav')"),
+        (lambda utt: f"eval/{utt}", "ids of the submission have a folder ('eval/utt00')"),
+        (lambda utt: f"eval/{utt}.flac", "ids of the submission have a folder and an extension"),
+        (str.upper, "('UTT00') differ in upper and lower case"),
     ],
 )
 def test_ids_that_are_spelled_otherwise_are_said_to_be(changed, remedy, tmp_path):
     lines = [" ".join((changed(line.split()[0]), *line.split()[1:])) for line in frame_lines()]
     found = check_zip(tmp_path, lines, ABOUT_IT)
     assert remedy in found.problems[0]
+    assert found.problems[0].endswith("meet: write them as the challenge does")
     assert len(found.problems) == 1  # all are missing, and all are unknown
 
 

@@ -10,7 +10,7 @@ from challenge_cases import build, labels, scores
 import spoofspan as ss
 from spoofspan.challenge.judging import score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
-from spoofspan.challenge.leaderboard_page import leaderboard_page
+from spoofspan.challenge.public_page import leaderboard_page
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")]
 TEAMS = 12

@@ -22,13 +22,11 @@ from command_line import run
 import spoofspan as ss
 from spoofspan.challenge import judging
 from spoofspan.challenge.challenge_folder import build_challenge
-from spoofspan.challenge.codabench import PHASE, score_in_container
-from spoofspan.challenge.definition import Definition, Phase
+from spoofspan.challenge.definition import PHASE, Definition, Phase, PublicPart
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.judging import NOT_SCORED, score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
-from spoofspan.challenge.leaderboard_page import leaderboard_page
-from spoofspan.challenge.public_part import PublicPart
+from spoofspan.challenge.public_page import leaderboard_page
 from spoofspan.challenge.published_numbers import (
     BITS_OF_A_NUMBER,
     LARGEST,
@@ -46,6 +44,7 @@ from spoofspan.challenge.published_numbers import (
     rounded_difference,
     rounded_p,
 )
+from spoofspan.challenge.scoring_program import score_in_container
 from spoofspan.challenge.submission_check import check_submission
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.text.utterance_scores import write_asvspoof5

@@ -22,10 +22,9 @@ from command_line import run
 import spoofspan as ss
 from spoofspan.challenge import decisions
 from spoofspan.challenge.appeals import certificate, letters, log
-from spoofspan.challenge.definition import Definition, Phase
+from spoofspan.challenge.definition import Definition, Phase, PublicPart
 from spoofspan.challenge.judging import score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
-from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.rescoring import rescore
 from spoofspan.challenge.submission_check import check_submission
 
@@ -96,14 +95,14 @@ def test_the_submission_that_counts(counts, expected, tmp_path):
             decisions.choose(challenge, "alpha", numbers[0], REASON)
     assert shown(challenge) == {"alpha": (1, round(value(expected), 4))}
     withdrawn = {"last": 2, "best": 1, "chosen": 0}[counts]
-    decisions.withdraw(challenge, "alpha", REASON, submission=numbers[withdrawn])
+    decisions.decide(challenge, "withdraw", "alpha", REASON, submission=numbers[withdrawn])
     assert shown(challenge)["alpha"][1] == round(value({"last": 0.8, "best": 1.2, "chosen": 1.6}[counts]), 4)
-    decisions.reinstate(challenge, "alpha", REASON, submission=numbers[withdrawn])
+    decisions.decide(challenge, "reinstate", "alpha", REASON, submission=numbers[withdrawn])
     assert shown(challenge)["alpha"][1] == round(value(expected), 4)
     with pytest.raises(ss.UsageError, match="not withdrawn already"):
-        decisions.reinstate(challenge, "alpha", REASON, submission=numbers[0])
+        decisions.decide(challenge, "reinstate", "alpha", REASON, submission=numbers[0])
     with pytest.raises(ss.UsageError, match="has no submission 99"):
-        decisions.withdraw(challenge, "alpha", REASON, submission=99)
+        decisions.decide(challenge, "withdraw", "alpha", REASON, submission=99)
 
 
 def test_a_broken_upload_replaces_nothing_and_is_noted(tmp_path):
@@ -182,8 +181,8 @@ def test_teams_that_are_out_stand_below_the_ranks(tmp_path):
     challenge = challenge_in(tmp_path)
     for team, noise in (("alpha", 0.6), ("bravo", 0.9), ("charlie", 1.2)):
         judge_quickly(challenge, upload(tmp_path, team, noise))
-    decisions.withdraw(challenge, "alpha", "at its request", clock=LATER)
-    decisions.disqualify(challenge, "bravo", "used the labels", clock=LATER)
+    decisions.decide(challenge, "withdraw", "alpha", "at its request", clock=LATER)
+    decisions.decide(challenge, "disqualify", "bravo", "used the labels", clock=LATER)
     assert shown(challenge) == {"charlie": (1, round(value(1.2), 4))}
     text = leaderboard(challenge).tables()[0].render("text")
     assert "alpha: withdrawn on 2027-06-01 00:00:00 UTC (at its request)" in text
@@ -192,12 +191,12 @@ def test_teams_that_are_out_stand_below_the_ranks(tmp_path):
     assert "the team was disqualified" in found.problems[0]
     assert judge_quickly(challenge, upload(tmp_path, "charlie", 1.2)).state == "kept"
     assert "alpha" not in shown(challenge)  # though its file is still in the folder
-    decisions.reinstate(challenge, "alpha", "back again")
+    decisions.decide(challenge, "reinstate", "alpha", "back again")
     assert list(shown(challenge)) == ["alpha", "charlie"]
     with pytest.raises(ss.UsageError, match="is not out"):
-        decisions.reinstate(challenge, "alpha", REASON)
+        decisions.decide(challenge, "reinstate", "alpha", REASON)
     with pytest.raises(ss.UsageError, match=r"there is no team 'alfa'.*alpha"):
-        decisions.withdraw(challenge, "alfa", REASON)
+        decisions.decide(challenge, "withdraw", "alfa", REASON)
 
 
 def test_a_team_is_out_of_one_phase(tmp_path):
@@ -205,7 +204,7 @@ def test_a_team_is_out_of_one_phase(tmp_path):
     for phase, received in (("progress", "2027-01-15 12:00:00"), ("final", "2027-02-15 12:00:00")):
         for team, noise in (("alpha", 0.6), ("bravo", 0.9)):
             judge_quickly(challenge, upload(tmp_path, team, noise), phase, received)
-    decisions.withdraw(challenge, "alpha", REASON, phase="final")
+    decisions.decide(challenge, "withdraw", "alpha", REASON, phase="final")
     assert list(shown(challenge, phase="progress")) == ["alpha", "bravo"]
     assert list(shown(challenge, phase="final")) == ["bravo"]
 
@@ -448,7 +447,7 @@ def test_the_log_and_the_certificate(tmp_path, capsys):
     path = upload(tmp_path, "alpha", 0.6)
     judge_quickly(challenge, path)
     judge_quickly(challenge, upload(tmp_path, "bravo", 0.9))
-    decisions.withdraw(challenge, "bravo", "gone", clock=LATER)
+    decisions.decide(challenge, "withdraw", "bravo", "gone", clock=LATER)
     assert [one["text"] for one in log(challenge, team="bravo")] == [
         "bravo: submission 2 scored",
         "bravo withdrawn (gone)",
@@ -533,7 +532,7 @@ def test_a_letter_says_that_the_team_is_out_and_which_submission_counts(tmp_path
     challenge = challenge_in(tmp_path, counts="best")
     for team, noise in (("alpha", 0.6), ("alpha", 0.9), ("bravo", 0.9)):
         judge_quickly(challenge, upload(tmp_path, team, noise))
-    decisions.disqualify(challenge, "bravo", "used the labels", clock=clock("2027-02-01 10:00:00"))
+    decisions.decide(challenge, "disqualify", "bravo", "used the labels", clock=clock("2027-02-01 10:00:00"))
     told = dict(letters(challenge))
     assert "Your earlier submission 1 of 2027-01-15 12:00:00 UTC still counts." in told["alpha"]
     out = "Your team was disqualified at 2027-02-01 10:00:00 UTC (used the labels), so it is not ranked."
@@ -568,10 +567,10 @@ def test_other_utterances_of_a_phase_are_a_change_that_is_named(tmp_path, monkey
 def test_a_decision_twice_and_a_role_of_nobody_are_noticed(tmp_path):
     challenge = challenge_in(tmp_path)
     judge_quickly(challenge, upload(tmp_path, "alpha", 0.6))
-    decisions.withdraw(challenge, "alpha", "wish", clock=clock("2027-02-01 10:00:00"))
+    decisions.decide(challenge, "withdraw", "alpha", "wish", clock=clock("2027-02-01 10:00:00"))
     with pytest.raises(ss.UsageError, match="'alpha' is withdrawn already, at 2027-02-01 10:00:00 UTC"):
-        decisions.withdraw(challenge, "alpha", "wish")
-    decisions.disqualify(challenge, "alpha", "used the labels")
+        decisions.decide(challenge, "withdraw", "alpha", "wish")
+    decisions.decide(challenge, "disqualify", "alpha", "used the labels")
     with pytest.warns(ss.SpoofspanWarning, match="'alpa' has submitted nothing so far.*alpha"):
         decisions.set_role(challenge, "alpa", "baseline", "typed too fast")
 

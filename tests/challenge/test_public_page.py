@@ -12,12 +12,10 @@ from command_line import run
 import spoofspan as ss
 from spoofspan.base.errors import UsageError
 from spoofspan.challenge import decisions
-from spoofspan.challenge.check_page import check_page
-from spoofspan.challenge.definition import Definition, Phase
+from spoofspan.challenge.appeals import history
+from spoofspan.challenge.definition import Definition, Phase, PublicPart
 from spoofspan.challenge.leaderboard import leaderboard
-from spoofspan.challenge.public_history import history
-from spoofspan.challenge.public_page import public_page
-from spoofspan.challenge.public_part import PublicPart
+from spoofspan.challenge.public_page import check_page, public_page
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 PHASES = (Phase("progress", "2027-01-10 00:00:00", "2027-02-01 00:00:00"), Phase("final", "2027-02-02 00:00:00"))
@@ -40,7 +38,7 @@ def season_in(folder, seed=0):
     later = clock("2027-02-20 00:00:00")
     (folder / "bravo.parquet").write_bytes(b"PAR1")
     judge_quickly(challenge, folder / "bravo.parquet", "final", "2027-02-16 12:00:00")
-    decisions.withdraw(challenge, "echo", "at its request", clock=later)
+    decisions.decide(challenge, "withdraw", "echo", "at its request", clock=later)
     for team in ("alpha", "charlie"):
         decisions.share(challenge, team, clock=later)
     return challenge

@@ -24,8 +24,7 @@ from spoofspan.challenge.definition import Phase
 from spoofspan.challenge.fairness import audit
 from spoofspan.challenge.judging import score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
-from spoofspan.challenge.leaderboard_page import leaderboard_page
-from spoofspan.challenge.public_page import public_page
+from spoofspan.challenge.public_page import leaderboard_page, public_page
 from spoofspan.challenge.rescoring import rescore
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")]
@@ -238,8 +237,10 @@ def run_season(organisers, in_processes):
         organisers.score("progress", "2020-01-20 12:00:00")
     organisers.check("progress")
     # C withdraws, G is disqualified, H comes late, J within the grace period
-    decisions.withdraw(organisers.challenge, "team C", "at its request", clock=NOW)
-    decisions.disqualify(organisers.challenge, "team G", "trained on the test set", phase="progress", clock=NOW)
+    decisions.decide(organisers.challenge, "withdraw", "team C", "at its request", clock=NOW)
+    decisions.decide(
+        organisers.challenge, "disqualify", "team G", "trained on the test set", phase="progress", clock=NOW
+    )
     organisers.out = {"team C": "all", "team G": "progress"}
     organisers.upload("team H", 0.1, 200)
     late = organisers.score("progress", "2020-02-01 01:00:01")
@@ -264,7 +265,7 @@ def run_season(organisers, in_processes):
         organisers.check("final")
     organisers.check("progress")
     # an appeal, and labels that were wrong
-    decisions.reinstate(organisers.challenge, "team G", "appeal granted", clock=NOW)
+    decisions.decide(organisers.challenge, "reinstate", "team G", "appeal granted", clock=NOW)
     del organisers.out["team G"]
     organisers.check("progress")
     before = leaderboard(organisers.challenge, phase="final").to_dict()

@@ -21,15 +21,14 @@ from command_line import run
 
 import spoofspan as ss
 from spoofspan.challenge.challenge_folder import build_challenge
-from spoofspan.challenge.codabench import score_in_container
 from spoofspan.challenge.decisions import set_role
-from spoofspan.challenge.definition import Definition
+from spoofspan.challenge.definition import Definition, PublicPart
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.leaderboard import leaderboard
-from spoofspan.challenge.leaderboard_page import leaderboard_page
-from spoofspan.challenge.public_part import PublicPart
+from spoofspan.challenge.public_page import leaderboard_page
 from spoofspan.challenge.published_numbers import rounded
 from spoofspan.challenge.rescoring import rescore
+from spoofspan.challenge.scoring_program import score_in_container
 from spoofspan.challenge.submission_check import check_submission
 from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
 from spoofspan.formats.reading import read_utterance_scores

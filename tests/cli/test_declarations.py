@@ -1,19 +1,16 @@
 """Commands made of annotated functions: what is typed reaches the function with the type that it declares."""
 
-from enum import Enum
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pytest
 from click import Command
 from click.testing import CliRunner
 
-from spoofspan.cli.declarations import CommandGroup, argument, declared_option, made_command
+from spoofspan.cli.declarations import CommandGroup, OptionGroup, argument, declared_option, made_command
 
-
-class Colour(Enum):
-    red = "red"
-    dark_blue = "dark-blue"
+Colour = Literal["red", "dark-blue"]
 
 
 def answer(declared, typed):
@@ -40,8 +37,8 @@ def answer(declared, typed):
         ((bool, declared_option(default=False)), ["--value"], True),
         ((bool, declared_option(default=True)), ["--no-value"], False),
         ((Path | None, declared_option()), ["--value", "a/b"], Path("a/b")),
-        ((Colour, declared_option(default=Colour.red)), [], Colour.red),
-        ((Colour, declared_option(default=Colour.red)), ["--value", "dark-blue"], Colour.dark_blue),
+        ((Colour, declared_option(default="red")), [], "red"),
+        ((Colour, declared_option(default="red")), ["--value", "dark-blue"], "dark-blue"),
         ((list[str] | None, declared_option()), [], None),
         ((list[str], declared_option(default=[])), [], []),
         ((list[str] | None, declared_option()), ["--value", "a", "--value", "b"], ["a", "b"]),
@@ -66,7 +63,7 @@ def test_a_value_has_the_declared_type(declared, typed, got):
         ((int, declared_option(default=1, min=1)), ["--value", "0"], "'0' should be greater than or equal to 1"),
         ((float, declared_option(default=1, max=6)), ["--value", "nan"], "'nan' should be less than or equal to 6"),
         (
-            (Colour, declared_option(default=Colour.red)),
+            (Colour, declared_option(default="red")),
             ["--value", "green"],
             "'green' is not one of 'red', 'dark-blue'",
         ),
@@ -76,6 +73,29 @@ def test_a_value_has_the_declared_type(declared, typed, got):
 )
 def test_a_wrong_value_is_refused_in_the_words_of_who_typed_it(declared, typed, why):
     assert why in " ".join(answer(declared, typed).split())
+
+
+@dataclass(frozen=True)
+class Frames:
+    hop: Annotated[float, declared_option()] = 0.02
+    lengths: list[float] = field(default_factory=list)  # not an option
+    first: int | None = field(default=None, metadata={"option": declared_option("--from")})
+
+
+Ends = Annotated[tuple, OptionGroup({"low": Annotated[int, declared_option()]}, lambda low: (low, low + 1), {"low": 3})]
+
+
+def test_a_group_of_options_is_one_value():
+    seen = []
+
+    def command(*, frames: Frames, name: str = declared_option(default="u1"), ends: Ends) -> None:
+        seen.append((frames, name, ends))
+
+    made = made_command(command, "command", Command)
+    assert [param.name for param in made.params] == ["hop", "first", "name", "low"]
+    for typed in ([], ["--from", "2", "--low", "5", "--hop", "0.1", "--name", "u2"]):
+        assert CliRunner().invoke(made, typed).exit_code == 0
+    assert seen == [(Frames(), "u1", (3, 4)), (Frames(0.1, [], 2), "u2", (5, 6))]
 
 
 def test_a_group_lists_its_commands_in_order_and_names_the_nearest():

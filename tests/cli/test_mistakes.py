@@ -486,7 +486,7 @@ THIRD = {
         (1, 3),
         None,
     ),
-    "frames from 1": (f"eval ref.rttm one_20ms.score {D}", 3, ["frames are counted from 0"], (2, 2), GOOD),
+    "frames from 1": (f"eval ref.rttm one_20ms.score {D}", 3, ["frames count from 0"], (2, 2), GOOD),
     "scores in per cent with the sign": (f"eval ref.rttm sign_20ms.score {D}", 3, ["% sign: remove it"], (1, 3), GOOD),
     "times in the place of frames": (
         f"eval ref.rttm times.score {D} --higher bonafide",

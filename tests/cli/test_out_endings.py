@@ -4,8 +4,6 @@ import csv
 import gzip
 import json
 from html.parser import HTMLParser
-from importlib import import_module
-from inspect import signature
 
 import pytest
 from command_line import invoke
@@ -89,9 +87,9 @@ OTHERS = {"calibrate", "fuse", "locate", "demo", "build", "train", "score", "exp
 def test_every_command_that_prints_a_result_writes_it_by_the_same_option():
     apart = set()
     for command in EVERY:
-        found = getattr(import_module(f"spoofspan.cli.{command.module}"), command.attribute)
-        for one in [each.callback for each in getattr(found, "commands", {}).values()] or [found]:
-            parameters = signature(one).parameters
-            if {"out", "output"} <= set(parameters) and parameters["out"].annotation not in (options.Out, "o.Out"):
-                apart.add(one.__name__)
+        found = command.load()
+        for one in [*getattr(found, "commands", {}).values()] or [found]:
+            parameters = {param.name: param for param in one.params}
+            if {"out", "format"} <= set(parameters) and parameters["out"].callback is not options._by_ending:
+                apart.add(one.name)
     assert apart == OTHERS

@@ -21,7 +21,7 @@ from spoofspan.cm.batches import Pieces  # noqa: E402
 from spoofspan.cm.distributed import Team  # noqa: E402
 from spoofspan.cm.history import Callback, flattened  # noqa: E402
 from spoofspan.cm.model import build  # noqa: E402
-from spoofspan.cm.validation import validate  # noqa: E402
+from spoofspan.cm.training import validate  # noqa: E402
 
 pytestmark = [pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning"), pytest.mark.slow]
 torch.set_num_threads(1)

@@ -12,8 +12,8 @@ pytestmark = pytest.mark.slow
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'spoofspan[cm]'")
 
 import spoofspan as ss  # noqa: E402
+from spoofspan.cm import batches, loss  # noqa: E402
 from spoofspan.cm import frame_times as timing  # noqa: E402
-from spoofspan.cm import labels, loss  # noqa: E402
 from spoofspan.cm.config import (  # noqa: E402
     BASELINE,
     PAPER,
@@ -151,7 +151,7 @@ def test_pooling_is_the_pooling_of_the_paper():
 
 def test_the_loss_and_its_gradient_are_those_of_the_formula():
     cosines = torch.tensor([[0.3, -0.2], [0.9, 0.1], [-0.4, 0.8], [0.5, 0.5]], requires_grad=True)
-    targets = torch.tensor([labels.TARGET[name] for name in ("bona fide", "spoof", "bona fide", "not counted")])
+    targets = torch.tensor([batches.TARGET[name] for name in ("bona fide", "spoof", "bona fide", "not counted")])
     value = loss.whole_loss({"20ms": cosines}, {"20ms": targets}, {"20ms": 3})
     value.backward()
     tenth = Fraction(1, 10)
@@ -241,7 +241,7 @@ def test_window_targets_are_those_of_a_brute_force(seed):
     """Every window in whole nanoseconds: spoof if any of it is, not counted without labelled time."""
     references = drawn_references(np.random.default_rng(seed))
     for scale in range(6):
-        found = labels.window_targets(references, ss.Rules(gaps="ignore", nonspeech="ignore"), scale)
+        found = batches.window_targets(references, ss.Rules(gaps="ignore", nonspeech="ignore"), scale)
         width = 20_000_000 * 2**scale
         for i in range(len(references)):
             rows = range(references.offsets[i], references.offsets[i + 1])
@@ -261,7 +261,7 @@ def test_targets_of_an_utterance_and_of_missing_windows():
     references = ss.References.from_ranges(
         {"u": [(0.0, 0.05, "bonafide"), (0.05, 0.06, "spoof"), (0.06, 0.2, "bonafide")]}, {"u": 0.2}
     )
-    found = labels.WindowLabels(references, ss.Rules(), ("20ms", "40ms", "utterance"))
+    found = batches.WindowLabels(references, ss.Rules(), ("20ms", "40ms", "utterance"))
     targets = found.of(0, 0, 11)  # a frame more than there are labels
     assert targets["20ms"].tolist() == [1, 1, 0, 1, 1, 1, 1, 1, 1, 1, -1]
     assert targets["40ms"].tolist() == [1, 0, 1, 1, 1, -1]
@@ -274,13 +274,13 @@ def test_targets_of_an_utterance_and_of_missing_windows():
 def test_shuffled_labels_have_the_same_sizes_and_are_others(how):
     rng = np.random.default_rng(5)
     targets = [{"20ms": rng.integers(0, 2, n).astype(np.int8)} for n in (50, 20, 80, 50)]
-    found = labels.shuffled(targets, how, seed=1)
+    found = batches.shuffled(targets, how, seed=1)
     assert [one["20ms"].size for one in found] == [50, 20, 80, 50]
     assert any((a["20ms"] != b["20ms"]).any() for a, b in zip(found, targets, strict=True))
     if how == "frames":
         total = sum(int(one["20ms"].sum()) for one in targets)
         assert sum(int(one["20ms"].sum()) for one in found) == total
-    assert labels.shuffled(targets, "no", seed=1) is targets
+    assert batches.shuffled(targets, "no", seed=1) is targets
 
 
 # ---------------------------------------------------------------- configuration

@@ -33,8 +33,7 @@ from spoofspan.cm.distributed import Team  # noqa: E402
 from spoofspan.cm.frame_times import BRANCHES, samples_of  # noqa: E402
 from spoofspan.cm.loss import whole_loss, window_errors  # noqa: E402
 from spoofspan.cm.model import build  # noqa: E402
-from spoofspan.cm.training import train  # noqa: E402
-from spoofspan.cm.validation import validate  # noqa: E402
+from spoofspan.cm.training import train, validate  # noqa: E402
 
 torch.set_num_threads(1)
 HERE = Path(__file__).parents[1]

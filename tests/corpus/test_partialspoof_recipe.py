@@ -22,9 +22,8 @@ from spoofspan.corpus.layout import SetFiles, read_provenance
 from spoofspan.corpus.partialspoof_recipe import Segment, best_overlap, choose_segments
 from spoofspan.corpus.settings import SETS, Settings
 from spoofspan.corpus.source_folder import Recording
-from spoofspan.corpus.speech_level import p56_level
 from spoofspan.corpus.splice_plan import make_plan
-from spoofspan.corpus.survey import Surveyed, find_speech, find_units
+from spoofspan.corpus.survey import Surveyed, find_speech, find_units, p56_level
 from spoofspan.formats.sound import RATE, read_sound, wav_bytes, whole_samples
 from spoofspan.formats.sound_channel import OPEN
 

@@ -30,8 +30,11 @@ from spoofspan.cm.config import SMALL_MULTI  # noqa: E402
 from spoofspan.corpus.building import build  # noqa: E402
 from spoofspan.corpus.settings import Settings  # noqa: E402
 from spoofspan.experiment import Experiment, run  # noqa: E402
-from spoofspan.experiment.held_out import without_attack  # noqa: E402
-from spoofspan.experiment.results import by_attack, unseen_attacks  # noqa: E402
+from spoofspan.experiment.results import (  # noqa: E402
+    by_attack,
+    unseen_attacks,
+    without_attack,
+)
 
 TINY = SMALL_MULTI.changed(
     {

@@ -12,7 +12,7 @@ import pytest
 from challenge_cases import build
 
 import spoofspan as ss
-from spoofspan.challenge.public_part import PublicPart
+from spoofspan.challenge.definition import PublicPart
 from spoofspan.challenge.submission_check import check_submission
 from spoofspan.formats import archives
 from spoofspan.formats.archives import opened_zip, pieces, tar_members

@@ -10,7 +10,7 @@ import pytest
 from command_line import run
 
 import spoofspan as ss
-from spoofspan.cli.eval import eval_
+from spoofspan.cli.commands import COMMANDS
 from spoofspan.data.rules import CONVENTIONS
 from spoofspan.formats.datasets.benchmarks import FILE, benchmarks, find_benchmark
 from spoofspan.measures.measure import Measure
@@ -37,7 +37,7 @@ def test_a_row_spells_measures_rules_and_flags_that_there_are(name):
     assert [str(Measure.parse(one)).split("@")[0] for one in row.measures] == [
         one.split("@")[0] for one in row.measures
     ]
-    flags = {key.replace("-", "_") for key in eval_.__annotations__}
+    flags = {param.name for param in next(one for one in COMMANDS if one.name == "eval").load().params}
     for options in (row.options, *row.variants.values()):
         assert set(options) <= flags
         assert options.get("convention", "default") in CONVENTIONS

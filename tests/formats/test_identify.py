@@ -124,9 +124,9 @@ def test_every_input_of_eval_is_opened_at_most_twice(folder):
 
 def test_only_formats_that_matter_are_asked(folder):
     ((_, _, _, count),) = child(folder, [["eval", "ref.rttm", "unit0.02.score", "--durations", "reco2dur"]])
-    proposals = 1  # in the place of scores, as scores of whole utterances are; those in JSON begin otherwise
+    proposals = 2  # in the place of scores, as scores of whole utterances are
     kinds = (REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS)
-    by_content = [one for kind in kinds for one in kind.formats.values() if not one.named and not one.begins]
+    by_content = [one for kind in kinds for one in kind.formats.values() if not one.named]
     assert count == len(by_content) + proposals
 
 

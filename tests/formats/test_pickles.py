@@ -958,7 +958,7 @@ def test_the_hop_may_be_said_and_must_not_contradict():
         read_scores(official(CORPUS), "scores.pkl")
     with pytest.raises(UsageError, match=r"states a resolution of 0.02 s, hop states 0.04 s"):
         read_scores(official(CORPUS), hop=0.04)
-    with pytest.raises(DataError, match="resolution of 0"):
+    with pytest.raises(UsageError, match="states no resolution"):
         read_scores(official(CORPUS), "dev_score_ali_0_x.pkl")
     with pytest.raises(UsageError, match="hop must be positive"):
         read_scores(official(CORPUS), "x.pkl", hop=-0.02)

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import re
+from itertools import groupby
 
 import numpy as np
 import pytest
@@ -152,7 +153,8 @@ def test_frame_score_needs_polarity_and_hop():
 
 def test_frames_out_of_order_are_sorted():
     shuffled = "u1 2 0 0.3\nu1 0 0 0.1\nu1 1 0 0.2\nu2 1 0 0.5\nu2 0 0 0.4\n"
-    for content in (shuffled, shuffled.replace("\n", " \n")):
+    mixed = "u1 2 0 0.3\nu2 1 0 0.5\nu1 0 0 0.1\nu2 0 0 0.4\nu1 1 0 0.2\n"
+    for content in (shuffled, shuffled.replace("\n", " \n"), mixed):
         scores = read("unit-score", content, hop=0.02)
         assert scores.utterances == ("u1", "u2")
         assert scores.values.tolist() == [0.1, 0.2, 0.3, 0.4, 0.5]
@@ -192,8 +194,13 @@ def test_runs_of_ids_are_found_whatever_the_frames_are(ids, frames, size):
     except ss.DataError:
         assert quick is None
     else:
-        assert quick is not None
-        assert (quick.ids, quick.counts, quick.values.tolist()) == (slow.ids, slow.counts, slow.values.tolist())
+        together = len({*ids}) == len([one for one, _ in groupby(ids)])
+        assert (quick is not None) == together  # lines of an utterance apart from each other are left to the slow way
+        assert quick is None or (quick.ids, quick.counts, quick.values.tolist()) == (
+            slow.ids,
+            slow.counts,
+            slow.values.tolist(),
+        )
 
 
 def test_several_files_may_have_several_hops():
@@ -726,15 +733,14 @@ MALFORMED = [
     ("unit-score", UNIT.replace("0.40000", "0x1p3"), HOP, ":2: .*'0x1p3' cannot be read"),
     ("unit-score", UNIT.replace("0.40000", "１"), HOP, ":2: .*cannot be read"),
     ("unit-score", UNIT.replace("0.40000", ""), HOP, ":2: utterance .*: 3 fields"),
-    ("unit-score", UNIT.replace("u1 1", "u1 2"), HOP, ":2: utterance 'u1': frame 1 is missing before frame 2"),
-    ("unit-score", UNIT.replace("u1 1", "u1 9"), HOP, ":2: utterance 'u1': frames 1 to 8 are missing before frame 9"),
-    ("unit-score", UNIT.replace("u1 1", "u1 0"), HOP, ":2: utterance 'u1': frame 0 is on line 1 already"),
-    ("unit-score", UNIT.replace("u2 0", "u2 1"), HOP, ":3: utterance 'u2': frame 0 is missing .*counted from 0"),
+    ("unit-score", UNIT.replace("u1 1", "u1 2"), HOP, ":2, utterance 'u1': frame 1 is missing before frame 2"),
+    ("unit-score", UNIT.replace("u1 1", "u1 9"), HOP, ":2, utterance 'u1': frame 1 is missing before frame 9"),
+    ("unit-score", UNIT.replace("u1 1", "u1 0"), HOP, ":2, utterance 'u1': frame 0 occurs twice"),
+    ("unit-score", UNIT.replace("u2 0", "u2 1"), HOP, ":3, utterance 'u2': the first frame is 1, frames count from 0"),
     ("unit-score", UNIT.replace("u1 1", "u1 1.0"), HOP, ":2: utterance 'u1': no frame number: '1.0'"),
     ("unit-score", UNIT.replace("u1 1", "u1 -1"), HOP, ":2: utterance 'u1': no frame number: '-1'"),
     ("unit-score", UNIT.replace("u1 1", "u1 " + "9" * 5000), HOP, ":2: utterance 'u1': no frame number"),
-    ("unit-score", UNIT + "u1 2 0.5 0.5\n", HOP, ":4: utterance 'u1' began on line 1, and others came in between"),
-    ("unit-score", UNIT + UNIT, HOP, ":4: utterance 'u1' began on line 1"),
+    ("unit-score", UNIT + UNIT, HOP, ":4, utterance 'u1': frame 0 occurs twice"),
     ("unit-score", UNIT.replace(" ", ","), HOP, ":1: utterance .*: 1 field instead of"),
     ("unit-score", UNIT.replace("u1", "ü").encode("latin-1"), HOP, ":1: not UTF-8"),
     ("unit-score", UNIT.encode("utf-16"), HOP, ":1: not UTF-8|NUL"),
@@ -748,7 +754,7 @@ MALFORMED = [
     ("wedefense-logits", WEDEFENSE.replace("u2", ""), HOP, ":3: the utterance is missing"),
     ("wedefense-logits", "utt\tframe\tbonafide\tspoof\n" + WEDEFENSE, HOP, ":1: .*header"),
     ("wedefense-logits", WEDEFENSE.replace("0.4", "0,4"), HOP, ":2: utterance 'u1', frame 1: .*decimal point"),
-    ("wedefense-logits", WEDEFENSE.replace("u1\t1", "u1\t3"), HOP, ":2: utterance 'u1': frames 1 to 2 are missing"),
+    ("wedefense-logits", WEDEFENSE.replace("u1\t1", "u1\t3"), HOP, ":2, utterance 'u1': frame 1 is missing"),
     ("wedefense-logits", WEDEFENSE.replace("0.4", "nan"), HOP, ":2: utterance 'u1', frame 1: the score is NaN"),
     ("wedefense-logits", WEDEFENSE + "u3\t0\t0.5\n", HOP, ":4: utterance .*: 3 fields"),
     ("wedefense-logits", WEDEFENSE + "u3\t0\t0.5\t0.5\t0\t0\n", HOP, ":4: utterance .*: 6 fields"),
@@ -757,7 +763,7 @@ MALFORMED = [
     ("frame-score", "", FRAME_OPTIONS, "there is no score"),
     ("frame-score", "utterance frame score\n" + FRAME, FRAME_OPTIONS, ":1: .*header"),
     ("frame-score", FRAME.replace("0.4", "0,4"), FRAME_OPTIONS, ":2: utterance 'u1', frame 1: .*decimal point"),
-    ("frame-score", FRAME.replace("u1 1", "u1 0"), FRAME_OPTIONS, ":2: utterance 'u1': frame 0 is on line 1 already"),
+    ("frame-score", FRAME.replace("u1 1", "u1 0"), FRAME_OPTIONS, ":2, utterance 'u1': frame 0 occurs twice"),
     ("frame-score", UNIT, FRAME_OPTIONS, ":1: utterance .*: 4 fields instead of <utt> <frame> <score>"),
     ("frame-score", "u1 0.00 0.25\nu1 0.02 0.4\n", FRAME_OPTIONS, ":1: utterance 'u1': no frame number: '0.00'"),
     ("utt-score", "", {}, "there is no score"),

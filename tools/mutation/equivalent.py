@@ -22,8 +22,7 @@ class Equivalent(NamedTuple):
 
 GUESS = "speed only: a guess at the bracket of the crossing, which the sums then prove or refute"
 GIVE_UP = "speed only: when to give up a guess, and count instead"
-ROOM = "speed only: from the limit on Python integers, or carries, are used; int64 would do up to 2**63"
-COUNTED = "speed only: from how many scores on bincount is used; add.at sums the same integers"
+ROOM = "speed only: from the limit on Python integers are used; int64 would do up to 2**63"
 CORNERS = "speed only: more points are kept for the hull, which drops them itself"
 BENEATH = "speed only: the other end of the same axis-parallel step is on the hull instead"
 ONE_MORE = "only that there is a row after the last one matters, and not what or how many"
@@ -38,26 +37,10 @@ EQUIVALENT = (
     Equivalent("*", None, "ROWS_PER_BLOCK = ", None, "speed only: the size of a block"),
     Equivalent("mass/score_mass", None, "FRAMES_PER_BLOCK = ", None, "speed only: the size of a block"),
     Equivalent("mass/points", "PointPart.spans", None, None, "speed only: the size of a block"),
-    Equivalent("measures/histogram", "Bins.__init__", "self._held = 0", None, ROOM),
-    Equivalent("measures/histogram", "Bins._make_room", ">= 2 ** 62", "> 2 ** 62", ROOM),
-    Equivalent("measures/histogram", "Bins._make_room", ">= 2 ** 62", ">= 2 ** 63", ROOM),
-    Equivalent("measures/histogram", "Bins._make_room", "self._held = 1 << CARRIED_BITS", "2 << CARRIED_BITS", ROOM),
-    Equivalent("measures/histogram", "Bins.add_sums", "sums.max(initial=0)", "sums.max(initial=1)", ROOM),
-    Equivalent("measures/histogram", "Bins.filled", "< 2 ** 62", "<= 2 ** 62", ROOM),
-    Equivalent("measures/histogram", "Bins.filled", "< 2 ** 62", "< 2 ** 63", ROOM),
+    Equivalent("measures/histogram", "Histogram.add_sums", ">= MOST", "> MOST", ROOM),
     Equivalent(
-        "measures/histogram",
-        "Histogram._lower_following",
-        "score < self",
-        "score <= self",
-        "the lower of two equal scores",
+        "measures/histogram", "Histogram._see_next", "score < self", "score <= self", "the lower of two equal scores"
     ),
-    Equivalent(
-        "measures/histogram", "Bins.add", "< 2 ** 53", "<= 2 ** 53", "doubles hold all integers up to 2**53 itself"
-    ),
-    Equivalent("measures/histogram", "Bins.add", "bins.size > BINS // 16", "bins.size >= ", COUNTED),
-    Equivalent("measures/histogram", "Bins.add", "bins.size > BINS // 16", "bins.size > BINS * 16", COUNTED),
-    Equivalent("measures/histogram", "Bins.add", "bins.size > BINS // 16", "bins.size > BINS // 17", COUNTED),
     Equivalent("*", None, "copy=False", "copy=True", "speed only: a copy of the same values"),
     Equivalent("*", None, "strict=True", "strict=False", "a guard: both sides are equally long by construction"),
     Equivalent(

@@ -218,3 +218,11 @@ def warn_user(text: str, category: type[Warning] = SpoofspanWarning) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, category, stacklevel=level)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Say nothing of cautions: of wide gaps and few clusters, which small groups have, or that are said elsewhere."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpoofspanWarning)
+        yield

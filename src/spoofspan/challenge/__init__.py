@@ -2,35 +2,24 @@
 
 ::
 
-    definition.py            what is measured and how, what is submitted, and the phases    <- read this first
-    public_part.py           the definition and the utterances, which every team has
+    definition.py            what is measured and how, the phases, the public part    <- read this first
     hidden_part.py           labels, groups and clusters, which stay with the organisers
-    challenge_folder.py      build the folder of a challenge
+    challenge_folder.py      build the folder of a challenge: the public part with its README and a random submission
+    platforms.py             bundles for Codabench, EvalAI and Hugging Face; scoring_program.py: what runs there
     published_numbers.py     the numbers that teams see, rounded, and how much they tell of the labels
     team_names.py            names that are plain, and not to be mistaken for each other
-    instructions.py          the README for teams
-    sample_submission.py     what a submission looks like
-    submission.py            one team's files, opened as what a stranger sent
+    submission.py            one team's files, opened as what a stranger sent, and kept as they came
     submission_check.py      every problem of a submission, found without labels
-    measured_submission.py   one measure of scores, proposals or utterance scores
     team_results.py          measure one submission; the result is kept until something it depends on changes
-    score_sample.py          some scores of a submission, by which it is compared with others
-    ledger.py                one line for everything that happened
-    season.py                the ledger replayed: submissions, deadlines, limits, roles, what counts
-    received.py              submissions as they came
+    season.py                the ledger, and replayed: submissions, deadlines, limits, roles, what counts
     judging.py               score one submission, or all of a folder, and record what became of it
     scoring_process.py       a process of its own that does so, with limits
     leaderboard.py           ranks with intervals, groups of teams that cannot be told apart, columns by attack
-    leaderboard_page.py      the leaderboard as a page
-    public_history.py        what was scored and decided, for everybody to read
-    public_page.py           the page with all phases, the history and result files
-    check_page.py            a page on which teams check a submission in the browser
+    public_page.py           the leaderboard as a page, and a page on which teams check a submission in the browser
     decisions.py             withdraw, disqualify, reinstate, choose, role, share, publish
     rescoring.py             score again after the labels changed; what moved and why
-    appeals.py               the log, letters to teams, certificates
+    appeals.py               the log, the public history, letters to teams, certificates
     fairness.py              copies under several names, scores made of ids, the luck of many tries
-    codabench.py             a bundle for codabench.org, and what runs there
-    other_platforms.py       bundles for EvalAI and Hugging Face
 
 May import every package below: not cm, corpus or integrations.
 """

@@ -1,4 +1,4 @@
-"""Answers to a team: its log, a letter with its refusal, and a certificate.
+"""Answers to teams: the log, the history for everybody, letters with refusals, and certificates.
 
 All of it follows from the ledger and the results, and has rounded values alone: what only the labels reveal (the
 reason why a submission that passed the check was not scored) is in the log of the organisers.
@@ -12,15 +12,16 @@ from pathlib import Path
 
 from spoofspan.base.errors import UsageError
 from spoofspan.challenge.decisions import described
+from spoofspan.challenge.definition import PublicPart
 from spoofspan.challenge.judging import judge_of, results_folder
 from spoofspan.challenge.leaderboard import Plain, counting, leaderboard
-from spoofspan.challenge.ledger import Ledger
-from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.published_numbers import published_text, rounded_values
-from spoofspan.challenge.season import REFUSED, SCORED, Received, Season
+from spoofspan.challenge.season import REFUSED, SCORED, Ledger, Received, Season
 from spoofspan.challenge.team_results import TeamResult, kept_values
 from spoofspan.report.names import measure_name
 from spoofspan.report.results import finite
+
+DECISIONS = ("withdraw", "disqualify", "reinstate", "choose", "publish", "change")
 
 
 def season_of(challenge: Path) -> Season:
@@ -67,6 +68,39 @@ def published_values(challenge: Path, one: Received) -> dict[str, float]:
     if one.outcome != SCORED or not (folder / f"{one.key}.json").is_file():
         return {}
     return rounded_values(kept_values(folder, one.key))
+
+
+def history(challenge: Path) -> list[Plain]:
+    """What was scored and what was decided in all phases, for everybody to read, the latest first.
+
+    It has the value of the measure that ranks for every submission that was scored and whose team is not out: numbers
+    that its team has been told. Refusals are told to teams alone.
+    """
+    season, rows = season_of(challenge), []
+    measure = str(season.definition.parsed[0])
+    for entry in season.entries:
+        if entry.action == "score":
+            one = season.submission(entry.number, entry.team)
+            if one.outcome != SCORED or one.withdrawn or (one.phase, one.team) in season.out:
+                continue
+            value = finite(published_values(challenge, one)).get(measure)
+            rows.append(_row(season, entry.number, one.received, one.phase, one.team, "", value))
+        elif entry.action in DECISIONS:
+            text = described(entry, season.shown(entry.team))
+            rows.append(_row(season, entry.number, entry.time, entry.phase, entry.team, text, None))
+    return rows[::-1]
+
+
+def _row(season: Season, number: int, time: str, phase: str, team: str, text: str, value: float | None) -> Plain:
+    shown = season.shown(team) if team else ""
+    return {
+        "line": number,
+        "time": time,
+        "phase": phase,
+        "team": shown,
+        "text": text or f"{shown} submitted",
+        "value": value,
+    }
 
 
 def letters(challenge: Path, phase: str | None = None) -> Iterator[tuple[str, str]]:

@@ -5,38 +5,54 @@ All of it is written beside the target, which it becomes when it is whole.
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
 import warnings
-import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from math import isnan
 from pathlib import Path
 from typing import Literal, cast
 
+import numpy as np
+
+from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, warn_user
 from spoofspan.base.locks import own_file, part_of
-from spoofspan.challenge.definition import DEFINITION, DURATIONS, HIDDEN, PUBLIC, UTTERANCES, Definition
+from spoofspan.challenge.definition import (
+    COUNTS,
+    DEFINITION,
+    DURATIONS,
+    HIDDEN,
+    PUBLIC,
+    README,
+    SAMPLE,
+    TIES,
+    UTTERANCES,
+    Definition,
+    PublicPart,
+)
 from spoofspan.challenge.hidden_part import HiddenPart
-from spoofspan.challenge.instructions import SAMPLE, instructions
-from spoofspan.challenge.measured_submission import System, measured_groups, measured_submission, of_groups
-from spoofspan.challenge.public_part import PublicPart
-from spoofspan.challenge.sample_submission import sample, sample_files
-from spoofspan.challenge.submission import ABOUT
-from spoofspan.challenge.team_results import Judge
+from spoofspan.challenge.platforms import BUNDLES, OTHER_PLATFORMS, Platform, filled, zip_bytes
+from spoofspan.challenge.published_numbers import MOST_LLR
+from spoofspan.challenge.submission import ABOUT, System
+from spoofspan.challenge.team_results import Judge, measured_groups, measured_submission, of_groups
+from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
-from spoofspan.data.utterance_scores import VerificationScores
+from spoofspan.data.rules import rules_for
+from spoofspan.data.scores import Higher, Scores
+from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
+from spoofspan.formats.datasets.proposals import write as write_proposals
+from spoofspan.formats.tables.parquet import write_scores as write_parquet
 from spoofspan.formats.text.durations import read_durations, reco2dur_lines
+from spoofspan.formats.text.utterance_scores import write_asvspoof5
 from spoofspan.formats.writing import write_atomically
 from spoofspan.measures.measure import Measure
+from spoofspan.report.names import measure_name
 from spoofspan.report.table import json_text
 
-README, BUNDLE = "README.md", "codabench.zip"
-Platform = Literal["evalai", "huggingface"]
-OTHER_PLATFORMS: Mapping[Platform, str] = {"evalai": "eval.ai", "huggingface": "a competition on huggingface.co"}
-FIRST_TIME = (1980, 1, 1, 0, 0, 0)  # of files in archives, so that equal content gives equal bytes
+SAMPLE_HOP = 0.16  # seconds, where the challenge names none: small files
 
 
 def build_challenge(
@@ -68,11 +84,6 @@ def build_challenge(
         What was made, by its path in the folder.
 
     """
-    from spoofspan.challenge.codabench import write_bundle
-    from spoofspan.challenge.other_platforms import evalai_bundle, huggingface_bundle
-
-    bundles = {"evalai": evalai_bundle, "huggingface": huggingface_bundle}
-
     for name in hidden.phases:
         definition.phase(name)
     hidden.fit(definition)
@@ -85,13 +96,12 @@ def build_challenge(
         (new / PUBLIC).mkdir()
         try_measures(public, hidden.write(new / HIDDEN))
         _write_public(public, new / PUBLIC)
-        write_bundle(new, public, docker_image)
-        for name in platforms:
-            write_atomically(new / f"{name}.zip", [bundles[name](new, public)])
+        for name in ("codabench", *platforms):
+            write_atomically(new / f"{name}.zip", [zip_bytes(BUNDLES[name](new, public, docker_image))])
     return {
         f"{PUBLIC}/": f"for teams: {len(public.utterances):,} utterances, durations, rules, a sample submission",
         f"{HIDDEN}/": "for the organisers: labels, groups, clusters",
-        BUNDLE: "for codabench.org: it has the labels",
+        "codabench.zip": "for codabench.org: it has the labels",
         **{f"{name}.zip": f"for {OTHER_PLATFORMS[name]}: it has the labels" for name in platforms},
     }
 
@@ -163,12 +173,83 @@ def _write_public(public: PublicPart, folder: Path) -> None:
     write_atomically(folder / SAMPLE, [zip_bytes(files)])
 
 
-def zip_bytes(files: Mapping[str, bytes]) -> bytes:
-    """A zip archive; equal files give equal bytes."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in sorted(files):
-            info = zipfile.ZipInfo(name, FIRST_TIME)
-            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-            archive.writestr(info, files[name])
-    return buffer.getvalue()
+# ---------------------------------------------------------------- what teams read
+
+
+def instructions(public: PublicPart) -> str:
+    """Instructions for teams, in Markdown: the README of the public part."""
+    definition = public.definition
+    at = [f"`{one}`" for one in definition.parsed if definition.takes_threshold(one)]
+    usual = {"hop": definition.hop} if definition.submissions == "boundary-scores" else definition.usual
+    return filled(
+        "instructions.md",
+        challenge=definition,
+        utterances=f"{len(public.utterances):,}",
+        hours=f"{public.seconds / 3600:.2f}" if public.ends.size else "",
+        several=any(" " in utt for utt in public.utterances),
+        at=", ".join(at),
+        stated=", ".join(f"`{name}` is {value}" for name, value in usual.items() if value is not None),
+        most_bytes=f"{public.most_bytes:,}",
+        measures={one: measure_name(one) for one in definition.measures},
+        tandem=any(one.kind.needs_asv for one in definition.parsed),
+        confidence=f"{100 * definition.confidence:g}",
+        rules=_rules(definition),
+        policy=(COUNTS[definition.counts], TIES[definition.ties]),
+        most_llr=f"{MOST_LLR:g}" if any(one.kind.declared for one in definition.parsed) else "",
+    )
+
+
+def _rules(definition: Definition) -> dict[str, str]:
+    """The rules as they are spelled; of submissions that are not in time, those that were stated."""
+    spelled = {name: str(value) for name, value in definition.rules.items()}
+    if definition.takes_timed_scores:
+        basis: Literal["range", "point"] = "range" if definition.submissions == "scores" else "point"
+        rules, eer_rule = rules_for(basis, definition.convention, definition.rules)
+        spelled = {**rules.spelled(basis), "EER rule": definition.eer_rule or eer_rule}
+        if not rules.collar:
+            del spelled["collar_edges"]
+    hidden = ("snap", "regions", "partial")  # of the hidden part, or always the same
+    return {name: value for name, value in spelled.items() if name not in hidden}
+
+
+# ---------------------------------------------------------------- a random submission
+
+
+def sample_files(public: PublicPart) -> dict[str, bytes]:
+    """A random submission as files, by name."""
+    system = sample(public)
+    if isinstance(system, Proposals):
+        return {"proposals.json": b"".join(write_proposals(system))}
+    if isinstance(system, UtteranceScores):
+        return {"scores.tsv": b"".join(_score_lines(system))}
+    return {"scores.parquet": b"".join(write_parquet(system))}
+
+
+def _score_lines(scores: UtteranceScores) -> Iterator[bytes]:
+    """``filename TAB cm-score``; with a column of speakers, if recordings are tried against several."""
+    if not any(" " in utt for utt in scores.utterances):
+        yield from write_asvspoof5(scores)
+        return
+    yield b"spk\tfilename\tcm-score\n"
+    for utt, value in zip(scores.utterances, scores.values.tolist(), strict=True):
+        speaker, _, name = utt.partition(" ")
+        yield f"{speaker}\t{name}\t{value!r}\n".encode()
+
+
+def sample(public: PublicPart) -> System:
+    """Random scores or proposals of every utterance, the same for the same utterances."""
+    definition, utterances = public.definition, public.utterances
+    seed = int.from_bytes(sha256(public.utterances_hash.encode()).digest()[:8], "big")
+    rng = np.random.default_rng(seed)
+    draw = rng.random if definition.scores_are == "probability" else rng.standard_normal
+    if definition.submissions == "utterance-scores":
+        return UtteranceScores(utterances, draw(len(utterances)).round(2), "bonafide")
+    if definition.submissions == "proposals":
+        starts = (0.25 * public.ends).astype(np.int64)
+        offsets = np.arange(len(utterances) + 1)
+        return Proposals(utterances, offsets, rng.random(len(utterances)).round(2), starts, 3 * starts)
+    hop = definition.hop or SAMPLE_HOP
+    counts = np.maximum(np.ceil(public.ends / (hop * 1e9) - 1e-6).astype(np.int64), 1)
+    values = draw(int(counts.sum())).round(2).astype(np.float32)
+    higher: Higher = "spoof" if definition.submissions == "boundary-scores" else "bonafide"
+    return Scores.from_columns(utterances, offsets_of(counts), values, hop=hop, higher=higher)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from spoofspan.base.errors import SpoofspanWarning, UsageError, nearest_name, warn_user
-from spoofspan.challenge.ledger import Clock, Entry, Ledger, LedgerWriter, public_reason, utc_now
-from spoofspan.challenge.public_part import PublicPart
-from spoofspan.challenge.season import OUT, ROLES, Season
+from spoofspan.challenge.definition import PublicPart
+from spoofspan.challenge.season import OUT, ROLES, Clock, Entry, Ledger, LedgerWriter, Season, public_reason, utc_now
 from spoofspan.challenge.team_names import plain_name
 
 
-def withdraw(
+def decide(
     challenge: Path,
+    action: Literal["withdraw", "disqualify", "reinstate"],
     team: str,
     reason: str,
     *,
@@ -22,31 +22,10 @@ def withdraw(
     submission: int | None = None,
     clock: Clock = utc_now,
 ) -> Entry:
-    """Take a team out at its own wish, of all phases or of one; or one of its submissions."""
-    return _decide(challenge, "withdraw", team, reason, phase, submission, clock)
+    """Take a team out of all phases or of one, at its own wish or against it; or undo that.
 
-
-def disqualify(challenge: Path, team: str, reason: str, *, phase: str | None = None, clock: Clock = utc_now) -> Entry:
-    """Take a team out against its wish, of all phases or of one."""
-    return _decide(challenge, "disqualify", team, reason, phase, None, clock)
-
-
-def reinstate(
-    challenge: Path,
-    team: str,
-    reason: str,
-    *,
-    phase: str | None = None,
-    submission: int | None = None,
-    clock: Clock = utc_now,
-) -> Entry:
-    """Undo ``withdraw`` or ``disqualify``."""
-    return _decide(challenge, "reinstate", team, reason, phase, submission, clock)
-
-
-def _decide(
-    challenge: Path, action: str, team: str, reason: str, phase: str | None, submission: int | None, clock: Clock
-) -> Entry:
+    A single submission can be withdrawn and reinstated, too.
+    """
     said, undone = public_reason(reason), action == "reinstate"
     with Ledger(challenge, clock).open() as writer:
         season = _season(challenge, writer)

@@ -8,37 +8,46 @@
     CHALLENGE/public/README.md           the same in words, for teams
     CHALLENGE/public/sample_submission.zip
     CHALLENGE/hidden/...                 labels: hidden_part.py
-    CHALLENGE/ledger.jsonl               everything that happened: ledger.py
-    CHALLENGE/received/HASH/...          submissions, as they came: received.py
+    CHALLENGE/ledger.jsonl               everything that happened: season.py
+    CHALLENGE/received/HASH/...          submissions, as they came: submission.py
     CHALLENGE/results/PHASE/TEAM/...     team_results.py
     CHALLENGE/former/NUMBER/...          both parts before a change: rescoring.py
-    CHALLENGE/codabench.zip              codabench.py
+    CHALLENGE/codabench.zip              platforms.py
 
 Nothing in the public part depends on the labels: two challenges that differ in their labels alone have the same bytes
-there.
+there: the utterances are sorted, since their order in the references may tell which are spoofed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError, UsageError, nearest_name
+from spoofspan.base.hashing import utterances_hash
+from spoofspan.base.times import Int64
 from spoofspan.challenge.team_names import plain_name
+from spoofspan.data.references import References
 from spoofspan.data.rules import rules_for
 from spoofspan.evaluation.plan import EvaluationOptions
+from spoofspan.formats.text.durations import read_durations
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.events.event_scores import check_parameters
 from spoofspan.measures.measure import Measure, ScoresAre
 
 PUBLIC, HIDDEN, RESULTS, FORMER = "public", "hidden", "results", "former"
 DEFINITION, DURATIONS, UTTERANCES = "challenge.json", "reco2dur", "utterances"
+README, SAMPLE = "README.md", "sample_submission.zip"
+PHASE = "phase.json"  # of the reference data on a platform
 # What a team submits, and which measures there are of it.
 Submitted = Literal["scores", "boundary-scores", "proposals", "utterance-scores"]
 SUBMITTED: Mapping[Submitted, str] = {
@@ -345,3 +354,72 @@ def read_json(path: Path) -> Any:
         raise
     except ValueError:
         raise DataError(f"{path}: not JSON; get the file again") from None
+
+
+# ---------------------------------------------------------------- the public part
+
+# A submission may have a score for every millisecond, and so many bytes for every second: 64 for each of 200 scores.
+SCORES_PER_SECOND, BYTES_PER_SECOND, BYTES_IN_ANY_CASE = 1000, 200 * 64, 1 << 26
+PROPOSALS_PER_UTTERANCE, BYTES_PER_UTTERANCE = 1000, 1000
+
+
+@dataclass(frozen=True, eq=False)
+class PublicPart:
+    """Public part: the definition, and the utterances, with their durations where time matters."""
+
+    definition: Definition
+    utterances: tuple[str, ...]  # sorted: their order in the references may tell which are spoofed
+    ends: Int64  # in ns; none where submissions have a score of each utterance
+
+    @classmethod
+    def of(cls, definition: Definition, durations: Mapping[str, float] | Iterable[str]) -> PublicPart:
+        """Sort the utterances, given with their durations where these matter."""
+        ids = tuple(sorted(durations))
+        if not isinstance(durations, Mapping):
+            return cls(definition, ids, np.zeros(0, np.int64))
+        seconds = np.array([durations[utt] for utt in ids], np.float64)
+        return cls(definition, ids, np.rint(seconds * 1e9).astype(np.int64))
+
+    @classmethod
+    def read(cls, folder: Path) -> PublicPart:
+        """Read the public part, given its folder or that of the whole challenge."""
+        found = folder / PUBLIC if (folder / PUBLIC / DEFINITION).is_file() else folder
+        path = found / DEFINITION
+        if not path.is_file():
+            raise UsageError(f"{str(folder)!r} has no {DEFINITION}: give the folder of a challenge, or its public part")
+        definition = Definition.from_dict(read_json(path), str(path))
+        if definition.submissions == "utterance-scores":
+            return cls.of(definition, read_text(found / UTTERANCES).splitlines())
+        return cls.of(definition, read_durations(found / DURATIONS))
+
+    @cached_property
+    def extents(self) -> References:
+        """The utterances and their durations; all time is called bona fide, which says nothing."""
+        offsets, starts = np.arange(len(self.utterances) + 1), np.zeros_like(self.ends)
+        labels = np.zeros(self.ends.size, bool)
+        return References.from_columns(self.utterances, self.ends, offsets, starts, self.ends, labels)
+
+    @property
+    def seconds(self) -> float:
+        """Length of all utterances last, where that known."""
+        return float(self.ends.sum()) / 1e9
+
+    @property
+    def most_scores(self) -> int:
+        """How many scores, or proposals, a submission may have."""
+        count = len(self.utterances)
+        if self.definition.submissions == "proposals":
+            return PROPOSALS_PER_UTTERANCE * count
+        return int(SCORES_PER_SECOND * self.seconds) + count
+
+    @property
+    def most_bytes(self) -> int:
+        """How many bytes a submission may have, unpacked."""
+        timed = self.definition.submissions != "utterance-scores"
+        needed = BYTES_PER_SECOND * self.seconds if timed else BYTES_PER_UTTERANCE * len(self.utterances)
+        return BYTES_IN_ANY_CASE + int(needed)
+
+    @property
+    def utterances_hash(self) -> str:
+        """Hash of the utterances."""
+        return utterances_hash(self.utterances)

@@ -24,15 +24,12 @@ from spoofspan.base.errors import DataError, SpoofspanError, UsageError, nearest
 from spoofspan.base.locks import PARTS, own_file
 from spoofspan.base.progress import track
 from spoofspan.base.version import __version__
-from spoofspan.challenge.definition import HIDDEN, RESULTS
+from spoofspan.challenge.definition import HIDDEN, RESULTS, PublicPart
 from spoofspan.challenge.hidden_part import HiddenPart
-from spoofspan.challenge.ledger import Clock, Ledger, as_text, utc_now
-from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.published_numbers import rounded_values
-from spoofspan.challenge.received import keep, kept_at
 from spoofspan.challenge.scoring_process import ScoringProcess
-from spoofspan.challenge.season import REFUSED, SCORED, Received, Season
-from spoofspan.challenge.submission import ABOUT, Submission, opened, submissions_in, team_of
+from spoofspan.challenge.season import REFUSED, SCORED, Clock, Ledger, Received, Season, as_text, utc_now
+from spoofspan.challenge.submission import ABOUT, Submission, keep, kept_at, opened, submissions_in, team_of
 from spoofspan.challenge.submission_check import check_opened
 from spoofspan.challenge.team_names import look_alike
 from spoofspan.challenge.team_results import Judge, TeamResult
@@ -50,23 +47,10 @@ class JudgedSubmission:
 
     team: str
     state: Literal["scored", "kept", "refused"]  # kept: from an earlier run
-    result: TeamResult | None  # None if nothing was kept of it
+    result: TeamResult | None = None  # None if nothing was kept of it
     problems: tuple[str, ...] = ()
     number: int = 0  # of its line in the ledger; 0 if it has none
     reason: str = ""  # for the organisers: why a submission that passed the check was not scored
-
-    @classmethod
-    def of(
-        cls,
-        team: str,
-        outcome: str,
-        result: TeamResult | None,
-        problems: tuple[str, ...],
-        number: int,
-        reason: str,
-    ) -> JudgedSubmission:
-        """By its outcome in the ledger: what was not scored is refused."""
-        return cls(team, "scored" if outcome == SCORED else "refused", result, problems, number, reason)
 
     @property
     def values(self) -> dict[str, float]:
@@ -194,6 +178,37 @@ def _mistaken(path: Path, names: Mapping[Path, str | None], season: Season) -> s
 
 
 @dataclass(frozen=True, eq=False)
+class Outcome:
+    """What becomes of a submission: its outcome in the ledger, problems for the team, a reason for the organisers."""
+
+    state: str
+    problems: tuple[str, ...] = ()
+    result: TeamResult | None = None
+    reason: str = ""
+
+    @property
+    def is_judged(self) -> bool:
+        """True if it was looked at, and not left out for its time or its team."""
+        return self.state in (SCORED, REFUSED)
+
+    @property
+    def is_counted(self) -> bool:
+        """True if it counts towards the limits."""
+        return self.state == SCORED or bool(self.reason)
+
+    def about(self, judge: Judge) -> dict[str, Any]:
+        """The outcome as a line of the ledger has it."""
+        told = {"outcome": self.state} | ({"problems": list(self.problems)} if self.problems else {})
+        told |= {"for_organisers": self.reason} if self.reason else {}
+        return told | {"key": self.result.key if self.result is not None else f"{judge.challenge_key}-"}
+
+    def of(self, team: str, number: int) -> JudgedSubmission:
+        """The submission of a team, by its line of the ledger; what was not scored is refused."""
+        state: Literal["scored", "refused"] = "scored" if self.state == SCORED else "refused"
+        return JudgedSubmission(team, state, self.result, self.problems, number, self.reason)
+
+
+@dataclass(frozen=True, eq=False)
 class Judging:
     """Submissions of one phase, scored in a process of its own and recorded in the ledger."""
 
@@ -212,34 +227,36 @@ class Judging:
         try:
             team = team_of(path)
         except DataError as error:
-            return JudgedSubmission(ascii(path.name), "refused", None, (str(error),))
+            return JudgedSubmission(ascii(path.name), "refused", problems=(str(error),))
         season = self.season()
-        if (reason := _mistaken(path, names, season)) is not None:
-            return JudgedSubmission(team, "refused", None, (reason,))
+        if (mistaken := _mistaken(path, names, season)) is not None:
+            return JudgedSubmission(team, "refused", problems=(mistaken,))
         twin = next((one for one, name in names.items() if name == team and one != path), None)
         if twin is not None:
             both = " and ".join(sorted(repr(one.name) for one in (path, twin)))
-            return self._record(team, "", path.name, REFUSED, (f"{both} are of one team; keep one of them",))
+            return self._record(team, "", path.name, Outcome(REFUSED, (f"{both} are of one team; keep one of them",)))
         try:
             found, kept = keep(path, self.challenge, self.judge.public)
         except DataError as error:
-            return self._record(team, "", path.name, REFUSED, (str(error),))
+            return self._record(team, "", path.name, Outcome(REFUSED, (str(error),)))
         if (known := self._known(season, team, found)) is not None:
             return known
-        if (refusal := season.not_taken(self.judge.phase, team, found, self.received)) is not None:
-            outcome, problem = refusal
-            return self._record(team, found, path.name, outcome, (problem,))
-        return self._record(team, found, path.name, *self.measure(kept, team))
+        outcome = self._not_taken(season, team, found) or self.measure(kept, team)
+        return self._record(team, found, path.name, outcome)
 
-    def measure(self, path: Path, team: str) -> tuple[str, tuple[str, ...], TeamResult | None, str]:
-        """Check and measure: the outcome, problems for the team, the result, and a reason for the organisers."""
+    def measure(self, path: Path, team: str) -> Outcome:
+        """Check and measure."""
         state, answered, key = self.process.score(path, team)
         if state == "ended":
-            return REFUSED, (NOT_SCORED,), None, answered
+            return Outcome(REFUSED, (NOT_SCORED,), reason=answered)
         result = TeamResult.read(results_folder(self.challenge, self.judge.phase, team), key)
         if result is None:  # it was written before the answer came
-            return REFUSED, (NOT_SCORED,), None, "its result was removed while it was scored"
-        return SCORED if result.measured else REFUSED, result.problems, result, result.reason
+            return Outcome(REFUSED, (NOT_SCORED,), reason="its result was removed while it was scored")
+        return Outcome(SCORED if result.measured else REFUSED, result.problems, result, result.reason)
+
+    def _not_taken(self, season: Season, team: str, found: str) -> Outcome | None:
+        refusal = season.not_taken(self.judge.phase, team, found, self.received)
+        return None if refusal is None else Outcome(refusal[0], (refusal[1],))
 
     def _known(self, season: Season, team: str, found: str) -> JudgedSubmission | None:
         """Outcome in the ledger of a submission that is the last one of its team; None if it must be judged."""
@@ -254,35 +271,24 @@ class Judging:
         state: Literal["kept", "refused"] = "kept" if result.measured else "refused"
         return JudgedSubmission(team, state, result, last.problems, last.number, last.for_organisers)
 
-    def _record(
-        self,
-        team: str,
-        found: str,
-        name: str,
-        outcome: str,
-        problems: tuple[str, ...],
-        result: TeamResult | None = None,
-        reason: str = "",
-    ) -> JudgedSubmission:
+    def _record(self, team: str, found: str, name: str, outcome: Outcome) -> JudgedSubmission:
         """Append what became of a submission, unless the last line of the team says the same."""
-        key = result.key if result is not None else f"{self.judge.challenge_key}-"
+        about = outcome.about(self.judge)
         phase = self.judge.phase
         with self.ledger.open() as writer:
             season = Season.of(self.judge.definition, writer.entries)
-            if outcome == SCORED or reason:  # another operator may have recorded submissions meanwhile
-                refusal = season.not_taken(phase, team, found, self.received)
-                if refusal is not None:
-                    outcome, problems, reason, result = refusal[0], (refusal[1],), "", None
-            counted = outcome == SCORED or bool(reason)
+            if outcome.is_counted and (refusal := self._not_taken(season, team, found)) is not None:
+                outcome = refusal  # another operator has recorded submissions meanwhile
+                about = outcome.about(self.judge) | {"key": about["key"]}
             last = season.last(phase, team)
-            same = last is not None and (last.sha256, last.outcome, last.key) == (found, outcome, key)
-            if last is not None and same and (last.problems == problems or outcome not in (SCORED, REFUSED)):
+            same = last is not None and (last.sha256, last.outcome, last.key) == (found, outcome.state, about["key"])
+            if last is not None and same and (last.problems == outcome.problems or not outcome.is_judged):
                 number = last.number
             else:
-                came = {"received": self.received, "sha256": found, "file": name}
-                about = came | _outcome(outcome, problems, reason) | {"key": key, "counted": counted}
-                number = writer.append("score", phase=phase, team=team, **about, versions=versions()).number
-        return JudgedSubmission.of(team, outcome, result, problems, number, reason)
+                about = {"received": self.received, "sha256": found, "file": name, **about}
+                about |= {"counted": outcome.is_counted, "versions": versions()}
+                number = writer.append("score", phase=phase, team=team, **about).number
+        return outcome.of(team, number)
 
     def rescore(self, one: Received, file: str) -> JudgedSubmission:
         """Score a kept submission by the challenge as it is, and record it."""
@@ -292,20 +298,13 @@ class Judging:
                 f"submission {one.number} of {one.team!r} cannot be scored again: its copy {file!r} is not in "
                 f"{self.challenge / 'received' / one.sha256}; restore it"
             )
-        outcome, problems, result, reason = self.measure(kept, one.team)
-        key = result.key if result is not None else f"{self.judge.challenge_key}-"
-        about = {"submission": one.number} | _outcome(outcome, problems, reason) | {"key": key}
+        outcome = self.measure(kept, one.team)
+        about = {"submission": one.number, **outcome.about(self.judge)}
         with self.ledger.open() as writer:
             season = Season.of(self.judge.definition, writer.entries)
-            if season.submission(one.number, one.team).key != key:  # else another operator was first
+            if season.submission(one.number, one.team).key != about["key"]:  # else another operator was first
                 writer.append("rescore", phase=one.phase, team=one.team, **about, versions=versions())
-        return JudgedSubmission.of(one.team, outcome, result, problems, one.number, reason)
-
-
-def _outcome(outcome: str, problems: Sequence[str], reason: str) -> dict[str, Any]:
-    """The outcome of a submission, as a line of the ledger has it."""
-    told = {"outcome": outcome} | ({"problems": list(problems)} if problems else {})
-    return told | ({"for_organisers": reason} if reason else {})
+        return outcome.of(one.team, one.number)
 
 
 def versions() -> dict[str, str]:

@@ -25,6 +25,7 @@ import numpy as np
 
 from spoofspan.data.scores import Values
 from spoofspan.measures.measure import Measure, ScoresAre, in_percent, number_text
+from spoofspan.report.names import measure_name
 
 DECIMALS = 4  # of every number, at most
 DIGITS = 3  # that count, of numbers that may exceed 1
@@ -80,6 +81,15 @@ def rounded_p(p_value: float) -> float:
 def is_share(measure: str) -> bool:
     """True if all values of a measure lie between 0 and 1."""
     return Measure.parse(measure).kind.scale == "logit"
+
+
+def column_title(measure: str) -> str:
+    """The heading of a column of values.
+
+    >>> column_title("range-eer"), column_title("range-cllr")
+    ('Range EER %', 'Range Cllr')
+    """
+    return measure_name(measure) + (" %" if in_percent(measure) else "")
 
 
 def published_text(measure: str, value: float) -> str:

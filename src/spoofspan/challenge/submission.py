@@ -7,6 +7,10 @@ of such files, or a zip archive of them. ``submission.json`` beside them says wh
     {"hop": 0.02, "higher": "bonafide"}
 
 Links, pipes and paths that lead elsewhere are refused, and so is whatever unpacks to more than the challenge can need.
+
+Submissions are kept as they came, each once under the hash of its bytes (``CHALLENGE/received/HASH/NAME``). What is
+scored is this copy: a team that uploads again meanwhile does not change it, and it can be scored once more after the
+labels were corrected, whatever has become of the upload.
 """
 
 from __future__ import annotations
@@ -15,20 +19,23 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError, UsageError, nearest_name
-from spoofspan.base.locks import temporary_folder
-from spoofspan.challenge.definition import Submitted
-from spoofspan.challenge.measured_submission import System
-from spoofspan.challenge.public_part import PublicPart
+from spoofspan.base.locks import own_file, part_of, temporary_folder
+from spoofspan.challenge.definition import PublicPart, Submitted
 from spoofspan.challenge.team_names import plain_name
+from spoofspan.data.proposals import Proposals
+from spoofspan.data.scores import Scores
+from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.archives import opened_zip, pieces
 from spoofspan.formats.format import ReadOptions, Registry
 from spoofspan.formats.reading import choose_format, read_proposals, read_scores, read_utterance_scores
@@ -38,6 +45,7 @@ from spoofspan.formats.sources import PIECE_BYTES, Source
 if TYPE_CHECKING:
     import zipfile
 
+System = Scores | Proposals | UtteranceScores  # what is read of a submission
 ABOUT = "submission.json"
 OPTIONS: Mapping[str, type | tuple[type, ...]] = {
     "hop": (int, float),
@@ -320,3 +328,77 @@ def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
 def submissions_in(folder: Path) -> list[Path]:
     """All submissions in a folder; hidden files are none."""
     return sorted(one for one in folder.iterdir() if not one.name.startswith("."))
+
+
+# ---------------------------------------------------------------- kept as they came
+
+RECEIVED = "received"
+PATIENCE = 60.0  # seconds that one operator waits for another to copy the same file
+
+
+def keep(path: Path, challenge: Path, public: PublicPart) -> tuple[str, Path]:
+    """Copy a submission; its hash and its copy.
+
+    What is refused unread, such as links, special files and what is larger than scores can be, is not copied: it has
+    no hash and stays where it is.
+    """
+    files = _plain_files(path, public.most_bytes)
+    if files is None:
+        return "", path
+    try:
+        found = bytes_hash(path)
+        kept = challenge / RECEIVED / found / path.name
+        if not kept.exists() or bytes_hash(kept) != found:
+            (kept if path.is_dir() else kept.parent).mkdir(parents=True, exist_ok=True)
+            for one in files:
+                _copy(one, kept / one.name if path.is_dir() else kept)
+            if bytes_hash(kept) != found:
+                raise DataError(f"{path.name!a} changed while it was read; score it again")
+    except OSError as error:
+        raise DataError(f"{path.name!a} cannot be kept ({error.strerror or error})") from None
+    return found, kept
+
+
+def kept_at(challenge: Path, found: str, name: str) -> Path | None:
+    """The copy of a submission by its hash and its name; None if it is not there."""
+    kept = challenge / RECEIVED / found / name
+    return kept if found and kept.exists() else None
+
+
+def bytes_hash(path: Path) -> str:
+    """The SHA-256 of a file, as ``sha256sum`` says it; of a folder, that of what it says of its files, by name.
+
+    >>> bytes_hash(Path(os.devnull))[:8]
+    'e3b0c442'
+    """
+    if not path.is_dir():
+        hashed = sha256()
+        with path.open("rb") as stream:
+            while piece := stream.read(PIECE_BYTES):
+                hashed.update(piece)
+        return hashed.hexdigest()
+    lines = (f"{bytes_hash(one)}  {one.name}\n" for one in sorted(path.iterdir()) if not one.name.startswith("."))
+    return sha256("".join(lines).encode()).hexdigest()
+
+
+def _plain_files(path: Path, most_bytes: int) -> list[Path] | None:
+    """The files of a submission; None if they cannot all be copied."""
+    if path.is_symlink():
+        return None
+    try:
+        files = [path]
+        if path.is_dir():
+            files = sorted(one for one in path.iterdir() if not one.name.startswith("."))
+        about = [one.lstat() for one in files]
+    except OSError:
+        return None
+    plain = 0 < len(files) <= MOST_FILES and all(stat.S_ISREG(one.st_mode) for one in about)
+    return files if plain and sum(one.st_size for one in about) <= most_bytes else None
+
+
+def _copy(source: Path, target: Path) -> None:
+    with own_file(part_of(target), repr(str(target)), PATIENCE) as own, source.open("rb") as stream:
+        shutil.copyfileobj(stream, own.stream, PIECE_BYTES)
+        own.stream.flush()
+        os.fsync(own.stream.fileno())
+        own.become(target)

@@ -9,7 +9,7 @@ Teams and organisers check in this one way, and what passed is measured as it wa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -18,11 +18,11 @@ import numpy as np
 
 from spoofspan.base.columns import positions
 from spoofspan.base.errors import DataError, Problems, SpoofspanError, UsageError, noting_problems
+from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.times import milliseconds
-from spoofspan.challenge.measured_submission import System
-from spoofspan.challenge.public_part import PublicPart
+from spoofspan.challenge.definition import PublicPart
 from spoofspan.challenge.published_numbers import MOST_LLR, clipped
-from spoofspan.challenge.submission import ABOUT, Submission, opened, unsaid
+from spoofspan.challenge.submission import ABOUT, Submission, System, opened, unsaid
 from spoofspan.challenge.team_results import is_decided
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
@@ -96,12 +96,11 @@ def check_opened(public: PublicPart, submission: Submission) -> SubmissionCheck:
     system, assumed = _read(public, submission, problems)
     if system is None:
         return SubmissionCheck(submission.team, {}, (), tuple(problems))
-    notes: tuple[str, ...] = ()
     problems += _missing_thresholds(public, submission, system)
     optional = _without_threshold(public, submission, system)
     if isinstance(system, Proposals):
-        found, notes = _look_at_proposals(public, system)
-        problems += found
+        notes = _look_at_proposals(public, system)
+        problems += _strangers(public, set(system.utterances), may_lack=True)
     else:
         notes = _look_at_values(public, system)
         problems += [*_strangers(public, set(system.utterances)), *_no_probabilities(public, system)]
@@ -167,23 +166,16 @@ def _texts(submission: Submission, noted: Sequence[Problems]) -> list[str]:
     return [text for place, text in enumerate(texts) if not (place and "is NaN" in text and "is NaN" in texts[0])]
 
 
-def _look_at_proposals(public: PublicPart, proposals: Proposals) -> tuple[list[str], tuple[str, ...]]:
-    """Problems of proposals, and what is legal but may not be meant."""
+def _look_at_proposals(public: PublicPart, proposals: Proposals) -> tuple[str, ...]:
     where = positions(proposals.utterances, public.utterances)
-    if not (where >= 0).any():
-        otherwise = _spelled_otherwise(set(public.utterances), set(proposals.utterances))
-        return [*otherwise, "no utterance of the challenge has a proposal; check the ids"], ()
-    unknown = [proposals.utterances[place] for place in np.flatnonzero(where < 0).tolist()]
-    problems = _spelled_otherwise(set(public.utterances), set(unknown))
-    problems += _listed(f"utterance {utt!r} is not in the challenge" for utt in sorted(unknown))
     of_row = np.repeat(where, np.diff(proposals.offsets))
-    late = np.count_nonzero((of_row >= 0) & (proposals.ends > public.ends[of_row]))
+    late = int(np.count_nonzero((of_row >= 0) & (proposals.ends > public.ends[of_row])))
     notes = []
     if silent := len(public.utterances) - int(np.count_nonzero((np.diff(proposals.offsets) > 0) & (where >= 0))):
         notes.append(f"no proposal for {counted(silent, 'utterance')}: what is spoofed there counts as missed")
     if late:
-        notes.append(f"beyond the end of an utterance: {counted(int(late), 'proposal')}; are the times in seconds?")
-    return problems, tuple(notes)
+        notes.append(f"beyond the end of an utterance: {counted(late, 'proposal')}; are the times in seconds?")
+    return tuple(notes)
 
 
 def _no_probabilities(public: PublicPart, scores: Scores | UtteranceScores) -> list[str]:
@@ -252,35 +244,20 @@ def _ids_in_lines(public: PublicPart, submission: Submission) -> set[str]:
     return first if 2 * len(first.intersection(public.utterances)) > len(public.utterances) else set()
 
 
-def _strangers(public: PublicPart, given: set[str]) -> list[str]:
+def _strangers(public: PublicPart, given: set[str], *, may_lack: bool = False) -> list[str]:
     """Utterances that are missing, and those that the challenge does not have; nothing if none is known."""
     known = set(public.utterances)
-    found: list[str] = []
     if not given:
-        return found
-    otherwise = _spelled_otherwise(known, given - known)
+        return []
+    remedy = id_remedy(sorted(known - given), sorted(given - known), "challenge", "submission") or ""
+    found = [f"{remedy.rpartition(': ')[0]}: write them as the challenge does"] if remedy else []
     if known.isdisjoint(given):
         theirs, ours = min(given), min(known)
-        return otherwise or [f"no id is of the challenge, whose ids are as {ours!r}, and not as {theirs!r}; check them"]
-    for what, ids in (("is missing", sorted(known - given)), ("is not in the challenge", sorted(given - known))):
+        return found or [f"no id is of the challenge, whose ids are as {ours!r}, and not as {theirs!r}; check them"]
+    missing = [] if may_lack else sorted(known - given)
+    for what, ids in (("is missing", missing), ("is not in the challenge", sorted(given - known))):
         found += _listed(f"utterance {utt!r} {what}" for utt in ids)
-    return [*otherwise, *found]
-
-
-def _spelled_otherwise(known: set[str], strange: set[str]) -> list[str]:
-    """Reason why most ids are not known, where that can be seen: they have endings, folders, or other letters."""
-    lower = {utt.casefold(): utt for utt in known}
-    changes: Mapping[str, Callable[[str], str]] = {
-        "leave out their endings": lambda utt: utt.rpartition(".")[0],
-        "leave out their folders": lambda utt: utt.rpartition("/")[2],
-        "leave out their folders and endings": lambda utt: utt.rpartition("/")[2].rpartition(".")[0],
-        "mind upper and lower case": lambda utt: lower.get(utt.casefold(), ""),
-    }
-    for remedy, change in changes.items():
-        if 2 * sum(change(utt) in known for utt in strange) > len(strange):
-            some = next(utt for utt in sorted(strange) if change(utt) in known)
-            return [f"ids differ from those of the challenge, as {some!r} from {change(some)!r}: {remedy}"]
-    return []
+    return found
 
 
 def _listed(lines: Iterable[str]) -> list[str]:

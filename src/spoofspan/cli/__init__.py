@@ -4,7 +4,7 @@
 
     commands.py              the list of commands, each loaded when it is used            <- read this first
     options.py               flags that several commands share, and how a result is printed
-    inputs.py                what a command reads; eval_inputs.py: a corpus; system_inputs.py: several systems
+    inputs.py                what a command reads: one system; system_inputs.py: several systems
     eval.py, compare.py, ... one command each
 
 May import every package. Results go to stdout, diagnostics and progress to stderr. Exit codes: 0 ok, 2 usage, 3 bad

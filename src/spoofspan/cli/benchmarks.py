@@ -9,13 +9,12 @@ from spoofspan.cli import options as o
 
 
 def benchmarks(
+    *,
     name: Annotated[
         str | None,
         o.argument(metavar="NAME", help="Show this one only.", complete=completion.among(completion.benchmarks)),
     ] = None,
-    output: o.OutputFormat = o.Output.text,
-    out: o.Out = None,
-    force: o.Force = False,
+    output: o.Output,
 ) -> None:
     """List benchmarks and their official measures.
 
@@ -31,12 +30,11 @@ def benchmarks(
     from spoofspan.formats.datasets.benchmarks import find_benchmark
     from spoofspan.report.results import benchmark_table, benchmarks_table
 
-    o.must_be_free(out, force=force)
     if name is None:
         rows = every().values()
         # seven columns are too many for a terminal
-        tables = [benchmark_table(one) for one in rows] if output is o.Output.text else [benchmarks_table(rows)]
-        o.show([one.to_dict() for one in rows], tables, output, out, force)
+        tables = [benchmark_table(one) for one in rows] if output.format == "text" else [benchmarks_table(rows)]
+        output.show([one.to_dict() for one in rows], tables)
     else:
         found = find_benchmark(name)
-        o.show(found.to_dict(), [benchmark_table(found)], output, out, force)
+        output.show(found.to_dict(), [benchmark_table(found)])

@@ -12,7 +12,7 @@ import click
 from spoofspan.base.errors import UsageError
 from spoofspan.base.progress import progress
 from spoofspan.cli import options as o
-from spoofspan.cli.system_inputs import Systems, takes_systems
+from spoofspan.cli.system_inputs import OneSet, Systems
 
 if TYPE_CHECKING:
     from spoofspan.data.calibration import Calibration
@@ -41,24 +41,33 @@ class LearningOptions:
         "Find a threshold instead: miss at most this share of spoofed time, on average over new speakers."
     )
     scores_to: str | None = o.typed_flag("Format of the scores in --out, if its name does not show it.", "--to")
+    format: o.Format = "text"
+    out: str | None = o.typed_flag("Write what was learned (JSON), or with --apply the scores that it makes.")
+    force: o.Force = False
+    quiet: o.Quiet = False
+
+    def __post_init__(self) -> None:
+        o.must_be_free(self.out, force=self.force)
+
+    def clusters(self, systems: Systems) -> dict[str, Any]:
+        """Utterances that are held out together, as arguments."""
+        columns = self.cluster and [self.cluster]
+        return o.cluster_arguments(self.metadata or systems.metadata(), columns, systems.typed.bare_ids)
+
+    def write(self, learned: Any, what: str) -> None:
+        """Write what was learned to --out, if it was typed."""
+        if self.out is not None:
+            from spoofspan.formats.calibrations import write_calibration
+
+            write_calibration(learned, self.out, force=self.force)
+            click.echo(f"{what} -> {self.out}", err=True)
 
 
-takes_learning = o.takes_options("learning", LearningOptions)
-
-
-@takes_systems
-@takes_learning
-@o.takes_range_rules
 def calibrate(
     *,
-    systems: Systems,
+    systems: OneSet,
     learning: LearningOptions,
-    convention: o.Convention = "default",
-    output: o.OutputFormat = o.Output.text,
-    out: str | None = o.flag(None, "Write the calibration (JSON), or with --apply the calibrated scores."),
-    force: o.Force = False,
-    quiet: o.Quiet = False,
-    rules: dict[str, Any],
+    rules: o.RangeRules,
 ) -> None:
     """Turn scores into log-likelihood ratios.
 
@@ -80,24 +89,16 @@ def calibrate(
       spoofspan calibrate dev.rttm dev.parquet --metadata protocol.txt --miss-rate 0.1 --out threshold.json
     """
     if learning.miss_rate is not None:
-        _bound_misses(systems, learning, convention, rules, output, out, force)
+        _bound_misses(systems, learning, rules)
         return
-    _run(systems, learning, convention, rules, output, out, force, several=False)
+    _run(systems, learning, rules, several=False)
 
 
-@takes_systems
-@takes_learning
-@o.takes_range_rules
 def fuse(
     *,
-    systems: Systems,
+    systems: OneSet,
     learning: LearningOptions,
-    convention: o.Convention = "default",
-    output: o.OutputFormat = o.Output.text,
-    out: str | None = o.flag(None, "Write the fusion (JSON), or with --apply the fused scores."),
-    force: o.Force = False,
-    quiet: o.Quiet = False,
-    rules: dict[str, Any],
+    rules: o.RangeRules,
 ) -> None:
     """Turn the scores of several systems into one log-likelihood ratio.
 
@@ -114,30 +115,18 @@ def fuse(
 
       spoofspan fuse protocol.txt a.tsv b.csv --higher b=spoof --out fusion.json
     """
-    _run(systems, learning, convention, rules, output, out, force, several=True)
+    _run(systems, learning, rules, several=True)
 
 
-def _run(
-    systems: Systems,
-    learning: LearningOptions,
-    convention: str,
-    rules: dict[str, Any],
-    output: o.Output,
-    out: str | None,
-    force: bool,
-    *,
-    several: bool,
-) -> None:
+def _run(systems: Systems, learning: LearningOptions, rules: dict[str, Any], *, several: bool) -> None:
     from spoofspan.base.version import __version__
     from spoofspan.evaluation import calibration as library
-    from spoofspan.evaluation import calibration_effects as worth
-    from spoofspan.formats.calibrations import read_calibration, write_calibration
+    from spoofspan.formats.calibrations import read_calibration
     from spoofspan.formats.convert import SCORES_BY_SUFFIX, write_converted
     from spoofspan.report.results import calibration_table, finite
 
     o.refuse_typed(learning, ("miss_rate",), "finds a threshold of one system; spoofspan calibrate does")
-    o.must_be_free(out, force=force)
-    how: dict[str, Any] = {"convention": convention, **rules}
+    out = learning.out
     learned: Calibration
     if learning.apply is not None:
         of_learning = ("method", "prior", "ridge", "folds", "cluster", "metadata")
@@ -175,35 +164,30 @@ def _run(
         _warn_if_learned_on(learned, str(learning.apply), scores)
         applied = learned.apply(*scores.values())
         if out is not None:
-            click.echo(write_converted(applied, out, to_format=learning.scores_to, force=force), err=True)
+            click.echo(write_converted(applied, out, to_format=learning.scores_to, force=learning.force), err=True)
         if not measured:
             return
-        states = {**({"as given": next(iter(scores.values()))} if len(scores) == 1 else scores)}
-        states["calibrated" if len(scores) == 1 else "fused"] = applied
-        effects = [worth.calibration_effect(name, truth, one, **how) for name, one in states.items()]
+        given = scores if several else {"as given": next(iter(scores.values()))}
+        states = {**given, "fused" if several else "calibrated": applied}
+        effects = [library.calibration_effect(name, truth, one, **rules) for name, one in states.items()]
         notes: list[str] = []
     else:
-        told: dict[str, Any] = {
-            name: value for name in ("method", "prior", "ridge") if (value := getattr(learning, name)) is not None
-        }
-        if len(scores) == 1:
-            ((name, one),) = scores.items()
-            learned = library.calibrate(truth, one, name=name, **told, **how)
+        told = o.typed_values(learning, ("method", "prior", "ridge"))
+        if several:
+            learned = library.fuse(truth, scores, **told, **rules)
         else:
-            learned = library.fuse(truth, scores, **told, **how)
-        columns = learning.cluster and [learning.cluster]
-        about = o.cluster_arguments(learning.metadata or systems.metadata(), columns, systems.typed.bare_ids)
+            ((name, one),) = scores.items()
+            learned = library.calibrate(truth, one, name=name, **told, **rules)
+        about = learning.clusters(systems)
         if about and "clusters_are" not in about:
             raise UsageError("--cluster: hold out one column of --metadata together, such as speaker")
-        about |= {} if learning.folds is None else {"folds": learning.folds}
+        about |= o.typed_values(learning, ("folds",))
         with progress("cross-validation"):
-            effects = worth.calibration_effects(truth, scores, learned, **about, **how)
+            effects = library.calibration_effects(truth, scores, learned, **about, **rules)
         notes = [str(learned)]
-        if out is not None:
-            write_calibration(learned, out, force=force)
-            click.echo(f"{learned.method} calibration -> {out}", err=True)
+        learning.write(learned, f"{learned.method} calibration")
     plain = {"spoofspan": __version__, "calibration": learned.to_dict(), "scores": [vars(one) for one in effects]}
-    o.show(finite(plain), [calibration_table(effects, notes)], output)
+    o.Output(learning.format).show(finite(plain), [calibration_table(effects, notes)])
 
 
 def _warn_if_learned_on(learned: Calibration, where: str, scores: Mapping[str, Any]) -> None:
@@ -220,35 +204,21 @@ def _warn_if_learned_on(learned: Calibration, where: str, scores: Mapping[str, A
         )
 
 
-def _bound_misses(
-    systems: Systems,
-    learning: LearningOptions,
-    convention: str,
-    rules: dict[str, Any],
-    output: o.Output,
-    out: str | None,
-    force: bool,
-) -> None:
+def _bound_misses(systems: Systems, learning: LearningOptions, rules: dict[str, Any]) -> None:
     """Find a threshold with a promise."""
     from spoofspan.base.version import __version__
-    from spoofspan.formats.calibrations import write_calibration
     from spoofspan.report.results import finite
     from spoofspan.report.table import Table
     from spoofspan.uncertainty.risk_control import bound_misses
 
     of_maps = ("apply", "method", "prior", "ridge", "folds", "scores_to")
     o.refuse_typed(learning, of_maps, "is of maps of scores, and --miss-rate finds a threshold; leave it out")
-    o.must_be_free(out, force=force)
     truth, scores = systems.read_each(fewest=0)
     if len(scores) != 1:
         raise UsageError(f"--miss-rate finds the threshold of one system, and these are {len(scores)}; give one")
-    columns = learning.cluster and [learning.cluster]
-    about = o.cluster_arguments(learning.metadata or systems.metadata(), columns, systems.typed.bare_ids)
     (one,) = scores.values()
-    found = bound_misses(truth, one, cast("float", learning.miss_rate), convention=convention, **about, **rules)
-    if out is not None:
-        write_calibration(found, out, force=force)
-        click.echo(f"threshold -> {out}", err=True)
+    found = bound_misses(truth, one, cast("float", learning.miss_rate), **learning.clusters(systems), **rules)
+    learning.write(found, "threshold")
     rows = (
         ("threshold", found.decision),
         (f"missed of each {found.drawn_by}, here", f"{100 * found.missed:.2f} %"),
@@ -256,7 +226,7 @@ def _bound_misses(
         (f"{found.drawn_by}s with spoof", f"{found.clusters:,}"),
     )
     plain = {"spoofspan": __version__, "miss_bound": found.to_dict(), "promise": found.promise}
-    o.show(finite(plain), [Table(("what", "found"), rows, ("", f"promise: {found.promise}"))], output)
+    o.Output(learning.format).show(finite(plain), [Table(("what", "found"), rows, ("", f"promise: {found.promise}"))])
 
 
 def _to_apply(systems: Systems, learned: Calibration, where: str, several: bool) -> Systems:

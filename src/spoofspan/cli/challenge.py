@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import click
 
@@ -19,8 +18,6 @@ from spoofspan.cli.inputs import (
     ProposalFlags,
     VerificationInputs,
     read_column,
-    takes_proposals,
-    takes_verification,
 )
 
 if TYPE_CHECKING:
@@ -33,45 +30,10 @@ app = CommandGroup(HelpCommand, "Run a challenge with hidden labels.")
 Challenge = Annotated[Path, o.argument(metavar="CHALLENGE", help="Folder that challenge build made.")]
 
 
-class Submissions(str, Enum):
-    """Submissions of teams."""
-
-    scores = "scores"
-    boundary_scores = "boundary-scores"
-    proposals = "proposals"
-    utterance_scores = "utterance-scores"
-
-
-class Platform(str, Enum):
-    """Platforms besides Codabench."""
-
-    evalai = "evalai"
-    huggingface = "huggingface"
-
-
-class Counts(str, Enum):
-    """The submission of a team that counts."""
-
-    last = "last"
-    best = "best"
-    chosen = "chosen"
-
-
-class Ties(str, Enum):
-    """Ranking of teams with the same value."""
-
-    shared = "shared"
-    dense = "dense"
-    earlier = "earlier"
-
-
 PhaseName = Annotated[str | None, o.option("Which phase; without it, the last one.")]
 
 
 @app.subcommand
-@takes_proposals
-@takes_verification
-@o.takes_rules
 def build(
     *,
     references: Annotated[
@@ -83,8 +45,8 @@ def build(
     measure: list[str] | None = o.measure_flag(
         None, "A measure; the first one ranks. May be repeated; without it, range-eer."
     ),
-    submissions: Submissions = o.flag(
-        Submissions.scores,
+    submissions: Literal["scores", "boundary-scores", "proposals", "utterance-scores"] = o.flag(
+        "scores",
         "What teams submit: scores in time, of spoof or of boundaries, proposals, or a score of each utterance or "
         "trial.",
     ),
@@ -111,8 +73,10 @@ def build(
     seed: int = o.flag(0, "Of the draw of --phase-utterances. Keep it secret."),
     max_submissions: int = o.flag(10, "How many submissions of a team are scored in a phase.", min=1),
     max_per_day: int | None = o.flag(None, "How many of them on one day (UTC).", min=1),
-    counts: Counts = o.flag(Counts.last, "Which valid submission of a team counts."),
-    ties: Ties = o.flag(Ties.shared, "Ranks of teams with the same value: 1, 1, 3; 1, 1, 2; or the earlier one first."),
+    counts: Literal["last", "best", "chosen"] = o.flag("last", "Which valid submission of a team counts."),
+    ties: Literal["shared", "dense", "earlier"] = o.flag(
+        "shared", "Ranks of teams with the same value: 1, 1, 3; 1, 1, 2; or the earlier one first."
+    ),
     optional: list[str] | None = o.flag(
         None, "A measure at a threshold that teams may do without; may be repeated.", of=completion.measures
     ),
@@ -121,7 +85,7 @@ def build(
     hop: float | None = o.flag(None, "Spacing of submitted scores in seconds, if they do not state it."),
     higher: o.HigherOption = None,
     confidence: float = o.flag(0.95, "Level of intervals, ranks and groups."),
-    platform: list[Platform] | None = o.flag(
+    platform: list[Literal["evalai", "huggingface"]] | None = o.flag(
         None, "Also make a bundle for this platform, besides Codabench; may be repeated."
     ),
     migrate: bool = o.flag(False, "Platforms submit what was valid in a phase to the next one.", "--migrate"),
@@ -132,14 +96,12 @@ def build(
     docker_image: str | None = o.flag(
         None, "Image for Codabench, with Python 3.10 or newer.", show_default="python:3.12"
     ),
-    convention: o.Convention = "default",
-    eer_rule: o.EerRule = None,
     scores_are: o.ScoresAre = None,
     proposals: ProposalFlags,
     verification: VerificationInputs,
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
     quiet: o.Quiet = False,
-    rules: dict[str, Any],
+    rules: o.PointRules,
 ) -> None:
     """Build the folder of a challenge: a public part, a hidden part, a sample submission, a bundle for Codabench.
 
@@ -175,19 +137,19 @@ def build(
     definition = Definition(
         title,
         tuple(measure or ["range-eer"]),
-        convention=convention,
-        eer_rule=eer_rule,
+        convention=rules.pop("convention"),
+        eer_rule=rules.pop("eer_rule", None),
         scores_are=cast(Any, scores_are),
         rules=rules,
         confidence=confidence,
         hop=hop,
         higher=o.polarity(higher),
-        submissions=submissions.value,
+        submissions=submissions,
         fps=proposals.fps,
         max_submissions=max_submissions,
         max_per_day=max_per_day,
-        counts=counts.value,
-        ties=ties.value,
+        counts=counts,
+        ties=ties,
         optional=tuple(optional or ()),
         grace=grace,
         contact=contact,
@@ -201,7 +163,7 @@ def build(
         references, durations=durations, format=reference_format, hop=reference_hop, spoof_label=spoof_label
     )
     # attacks that the references name need no column, but where they are crossed with one
-    is_timed = submissions is Submissions.scores and getattr(read, "attacks", None) is not None
+    is_timed = submissions == "scores" and getattr(read, "attacks", None) is not None
     told = {"attack"} if is_timed and not any("," in one for one in by or ()) else set()
     hidden = HiddenPart(
         read,
@@ -214,9 +176,7 @@ def build(
         regions=regions,
         asv=verification.read_asv(read),
     )
-    made = build_challenge(
-        out, definition, hidden, docker_image=docker_image, platforms=[one.value for one in platform or ()]
-    )
+    made = build_challenge(out, definition, hidden, docker_image=docker_image, platforms=platform or ())
     once = bits_of_result(len(definition.measures))
     most = f"{once:.0f} bits of the labels, {max_submissions:,} of them {max_submissions * once:,.0f}"
     dates = [
@@ -235,7 +195,7 @@ def build(
     table = Table(
         ("made", "what it is"), tuple((f"{out}/{name}", about) for name, about in made.items()), ("", *commands)
     )
-    o.show({"challenge": str(out), "made": made}, [table], output)
+    o.Output(format).show({"challenge": str(out), "made": made}, [table])
 
 
 def _questions(typed: list[str]) -> dict[str, str]:
@@ -285,7 +245,7 @@ def _phase_utterances(typed: list[str], utterances: Iterable[str], seed: int) ->
 def check(
     public: Annotated[Path, o.argument(metavar="PUBLIC", help="The public part of a challenge.")],
     submission: Annotated[Path, o.argument(metavar="SUBMISSION", help="Score file, folder or zip archive.")],
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
     quiet: o.Quiet = False,
 ) -> None:
     """Check a submission: every problem at once, without labels.
@@ -299,7 +259,7 @@ def check(
 
       spoofspan challenge check public scores.parquet --format json
     """
-    from spoofspan.challenge.public_part import PublicPart
+    from spoofspan.challenge.definition import PublicPart
     from spoofspan.challenge.submission_check import check_submission
     from spoofspan.report.table import Table
 
@@ -310,7 +270,7 @@ def check(
     notes = [f"note: {text}" for text in found.notes]
     notes += ["", verdict, *(line for text in found.problems for line in ("", *text.splitlines()))]
     table = Table(("submission", found.team), tuple(found.facts.items()), tuple(notes))
-    o.show(found.to_dict(), [table], output)
+    o.Output(format).show(found.to_dict(), [table])
     if not found.passed:
         raise click.exceptions.Exit(3)
 
@@ -328,7 +288,7 @@ def score(
         "When the submissions came, in UTC, as 2027-01-31T12:00: deadlines are checked against it.",
         show_default="now",
     ),
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
     quiet: o.Quiet = False,
 ) -> None:
     """Score submissions, all of a folder or one, and record them in the ledger.
@@ -344,9 +304,9 @@ def score(
 
       spoofspan challenge score my-challenge submissions --team alpha --phase progress
     """
+    from spoofspan.challenge.definition import PublicPart
     from spoofspan.challenge.judging import score_submissions
-    from spoofspan.challenge.ledger import parse_time
-    from spoofspan.challenge.public_part import PublicPart
+    from spoofspan.challenge.season import parse_time
 
     came = None if received is None else parse_time(received, "--received")
     found = score_submissions(challenge, submissions, phase=phase, teams=team or (), received=came)
@@ -357,7 +317,7 @@ def score(
     scored = definition.phase(phase).name
     lead = f"Phase {scored}." if len(definition.phases) > 1 else ""
     plain = {"phase": scored, "submissions": [one.to_dict() for one in found]}
-    o.show(plain, [_scores_table(found, lead)], output)
+    o.Output(format).show(plain, [_scores_table(found, lead)])
     if any(one.state == "refused" for one in found):
         raise click.exceptions.Exit(3)
 
@@ -396,6 +356,7 @@ def _value(values: Mapping[str, float], name: str) -> str:
 
 @app.subcommand
 def leaderboard(
+    *,
     challenge: Challenge,
     phase: PhaseName = None,
     until: int | None = o.flag(None, "Number of a line of the ledger: the leaderboard as it was then.", min=1),
@@ -414,10 +375,7 @@ def leaderboard(
         "For the organisers: all digits in JSON and CSV, and what else depends on the labels. Never publish it.",
         "--all-digits",
     ),
-    output: o.OutputFormat = o.Output.text,
-    out: o.Out = None,
-    force: o.Force = False,
-    quiet: o.Quiet = False,
+    output: o.Output,
 ) -> None:
     """Rank the teams that were scored.
 
@@ -435,7 +393,7 @@ def leaderboard(
     """
     from spoofspan.challenge.leaderboard import leaderboard as rank
 
-    o.must_be_free(out, page, check_page, force=force)
+    o.must_be_free(page, check_page, force=output.force)
     for name, given in (("--result-files", result_files), ("--check-page", check_page)):
         if given is not None and page is None:
             raise UsageError(f"{name} belongs to a page that links it: give --page too")
@@ -444,19 +402,19 @@ def leaderboard(
         from spoofspan.challenge.public_page import public_page
 
         if check_page is not None:
-            from spoofspan.challenge.check_page import check_page as write_check
-            from spoofspan.challenge.public_part import PublicPart
+            from spoofspan.challenge.definition import PublicPart
+            from spoofspan.challenge.public_page import check_page as write_check
 
-            o.write_page(write_check(PublicPart.read(challenge)), check_page, force)
+            o.write_page(write_check(PublicPart.read(challenge)), check_page, output.force)
         check = "" if check_page is None else check_page.name
         written = public_page(challenge, found, with_pairs=pairs, results=result_files, check=check)
-        o.write_page(written, page, force)
+        o.write_page(written, page, output.force)
     for text in found.cautions:
         warn_user(f"for the organisers: {text}", SpoofspanWarning)
     tables = found.tables(pairs=pairs)
-    if output is o.Output.csv:
+    if output.format == "csv":
         tables = [found.wide_table(all_digits=all_digits)]
-    o.show(found.to_dict(pairs=pairs, all_digits=all_digits), tables, output, out, force)
+    output.show(found.to_dict(pairs=pairs, all_digits=all_digits), tables)
 
 
 from spoofspan.cli import challenge_operations as _operations  # noqa: E402, F401 - adds its commands to app

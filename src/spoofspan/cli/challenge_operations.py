@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from spoofspan.base.errors import SpoofspanWarning, warn_user
 from spoofspan.cli import options as o
 from spoofspan.cli.challenge import Challenge, PhaseName, app
 
 if TYPE_CHECKING:
-    from spoofspan.challenge.ledger import Entry
+    from spoofspan.challenge.season import Entry
 
 Team = Annotated[str, o.argument(metavar="TEAM", help="Name of the team.")]
 Reason = Annotated[str, o.option("One line that the board shows.", required=True)]
@@ -19,22 +18,13 @@ OnePhase = Annotated[str | None, o.option("This phase alone; all without it.")]
 OneSubmission = Annotated[int | None, o.option("Number of one submission, from `challenge log`; else the whole team.")]
 
 
-class Role(str, Enum):
-    """The role of a team."""
-
-    team = "team"
-    baseline = "baseline"
-    host = "host"
-    anonymous = "anonymous"
-
-
-def _say(entry: Entry, output: o.Output) -> None:
+def _say(entry: Entry, format: o.Format) -> None:
     from spoofspan.challenge.decisions import described
     from spoofspan.report.table import Table
 
     text = described(entry, entry.team) + (f", in the phase {entry.phase}" if entry.phase else "")
     plain = {"number": entry.number, "time": entry.time, "action": entry.action, "team": entry.team, "text": text}
-    o.show(plain, [Table(("line", "time (UTC)", "recorded"), ((str(entry.number), entry.time, text),))], output)
+    o.Output(format).show(plain, [Table(("line", "time (UTC)", "recorded"), ((str(entry.number), entry.time, text),))])
 
 
 @app.subcommand
@@ -44,7 +34,7 @@ def withdraw(
     reason: Reason,
     phase: OnePhase = None,
     submission: OneSubmission = None,
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
 ) -> None:
     """Withdraw a team at its own wish, or one of its submissions.
 
@@ -56,12 +46,12 @@ def withdraw(
     """
     from spoofspan.challenge import decisions
 
-    _say(decisions.withdraw(challenge, team, reason, phase=phase, submission=submission), output)
+    _say(decisions.decide(challenge, "withdraw", team, reason, phase=phase, submission=submission), format)
 
 
 @app.subcommand
 def disqualify(
-    challenge: Challenge, team: Team, reason: Reason, phase: OnePhase = None, output: o.OutputFormat = o.Output.text
+    challenge: Challenge, team: Team, reason: Reason, phase: OnePhase = None, format: o.Format = "text"
 ) -> None:
     """Disqualify a team: it is not ranked, and what it submits is not scored.
 
@@ -71,7 +61,7 @@ def disqualify(
     """
     from spoofspan.challenge import decisions
 
-    _say(decisions.disqualify(challenge, team, reason, phase=phase), output)
+    _say(decisions.decide(challenge, "disqualify", team, reason, phase=phase), format)
 
 
 @app.subcommand
@@ -81,7 +71,7 @@ def reinstate(
     reason: Reason,
     phase: OnePhase = None,
     submission: OneSubmission = None,
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
 ) -> None:
     """Reinstate a team or a submission that was withdrawn or disqualified.
 
@@ -91,7 +81,7 @@ def reinstate(
     """
     from spoofspan.challenge import decisions
 
-    _say(decisions.reinstate(challenge, team, reason, phase=phase, submission=submission), output)
+    _say(decisions.decide(challenge, "reinstate", team, reason, phase=phase, submission=submission), format)
 
 
 @app.subcommand
@@ -100,7 +90,7 @@ def choose(
     team: Team,
     submission: Annotated[int, o.argument(metavar="SUBMISSION", help="Its number, from `challenge log`.")],
     reason: Reason,
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
 ) -> None:
     """Let the submission count that a team chose (of a challenge built with --counts chosen).
 
@@ -110,16 +100,19 @@ def choose(
     """
     from spoofspan.challenge import decisions
 
-    _say(decisions.choose(challenge, team, submission, reason), output)
+    _say(decisions.choose(challenge, team, submission, reason), format)
 
 
 @app.subcommand
 def role(
     challenge: Challenge,
     team: Team,
-    role: Annotated[Role, o.argument(metavar="ROLE", help="team, baseline, host or anonymous.")],
+    role: Annotated[
+        Literal["team", "baseline", "host", "anonymous"],
+        o.argument(metavar="ROLE", help="team, baseline, host or anonymous."),
+    ],
     reason: Reason,
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
 ) -> None:
     """Give a team a role: baselines and hosts are shown and not ranked, anonymous teams are ranked without their name.
 
@@ -131,11 +124,11 @@ def role(
     """
     from spoofspan.challenge import decisions
 
-    _say(decisions.set_role(challenge, team, role.value, reason), output)
+    _say(decisions.set_role(challenge, team, role, reason), format)
 
 
 @app.subcommand
-def publish(challenge: Challenge, reason: Reason, output: o.OutputFormat = o.Output.text) -> None:
+def publish(challenge: Challenge, reason: Reason, format: o.Format = "text") -> None:
     """Name anonymous teams on the board from now on.
 
     For example:
@@ -144,7 +137,7 @@ def publish(challenge: Challenge, reason: Reason, output: o.OutputFormat = o.Out
     """
     from spoofspan.challenge import decisions
 
-    _say(decisions.publish(challenge, reason), output)
+    _say(decisions.publish(challenge, reason), format)
 
 
 @app.subcommand
@@ -152,7 +145,7 @@ def share(
     challenge: Challenge,
     team: Team,
     stop: bool = o.flag(False, "The team agrees no longer.", "--stop"),
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
 ) -> None:
     """Note that a team agrees to publish its result file on the board.
 
@@ -162,20 +155,18 @@ def share(
     """
     from spoofspan.challenge import decisions
 
-    _say(decisions.share(challenge, team, not stop), output)
+    _say(decisions.share(challenge, team, not stop), format)
 
 
 @app.subcommand
 def rescore(
+    *,
     challenge: Challenge,
     reason: Reason,
     corrected: Path | None = o.flag(
         None, "Folder of a challenge built with the corrected labels or rules, whose parts replace those of this one."
     ),
-    output: o.OutputFormat = o.Output.text,
-    out: o.Out = None,
-    force: o.Force = False,
-    quiet: o.Quiet = False,
+    output: o.Output,
 ) -> None:
     """Score all submissions again after labels or rules were corrected, and show what moved.
 
@@ -189,11 +180,10 @@ def rescore(
     """
     from spoofspan.challenge.rescoring import rescore as again
 
-    o.must_be_free(out, force=force)
     found = again(challenge, reason, corrected=corrected)
     for text in found.for_organisers:
         warn_user(f"for the organisers: {text}", SpoofspanWarning)
-    o.show(found.to_dict(), found.tables(), output, out, force)
+    output.show(found.to_dict(), found.tables())
 
 
 @app.subcommand
@@ -204,7 +194,7 @@ def log(
     everything: bool = o.flag(
         False, "For the organisers: also why a submission that passed the check was not scored.", "--everything"
     ),
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
 ) -> None:
     """Print what happened and when, for an appeal.
 
@@ -229,11 +219,11 @@ def log(
         elif listed:
             more = f" (and {len(listed) - 1} more lines: --team)" if len(listed) > 1 else ""
             notes += [*([] if notes else [""]), f"{one['number']}, {one['team']}: {listed[0]}{more}"]
-    o.show(found, [Table(("line", "time (UTC)", "phase", "what", "SHA-256"), tuple(rows), tuple(notes))], output)
+    o.Output(format).show(found, [Table(("line", "time (UTC)", "phase", "what", "SHA-256"), tuple(rows), tuple(notes))])
 
 
 @app.subcommand
-def audit(challenge: Challenge, phase: PhaseName = None, output: o.OutputFormat = o.Output.text) -> None:
+def audit(challenge: Challenge, phase: PhaseName = None, format: o.Format = "text") -> None:
     """Look for copies under several names, scores made of ids, wrong polarity, and the luck of many submissions.
 
     What is printed is for the organisers: some of it depends on the labels.
@@ -248,7 +238,7 @@ def audit(challenge: Challenge, phase: PhaseName = None, output: o.OutputFormat 
     found = findings(challenge, phase=phase)
     rows = tuple((one.check, ", ".join(one.teams), one.text) for one in found)
     notes = () if rows else ("nothing was found",)
-    o.show([one.to_dict() for one in found], [Table(("check", "teams", "what was found"), rows, notes)], output)
+    o.Output(format).show([one.to_dict() for one in found], [Table(("check", "teams", "what was found"), rows, notes)])
 
 
 @app.subcommand
@@ -273,7 +263,7 @@ def letters(
     for team, text in written(challenge, phase):
         write_atomically(out / f"{team}.txt", [text.encode()], force=force)
         made.append((team, str(out / f"{team}.txt")))
-    o.show({"letters": dict(made)}, [Table(("team", "letter"), tuple(made))], o.Output.text)
+    o.Output().show({"letters": dict(made)}, [Table(("team", "letter"), tuple(made))])
 
 
 @app.subcommand
@@ -284,7 +274,7 @@ def certificate(
     all_digits: bool = o.flag(
         False, "All digits and signatures, for when the labels are published. Never publish it before.", "--all-digits"
     ),
-    output: o.OutputFormat = o.Output.json,
+    format: o.Format = "json",
     out: o.Out = None,
     force: o.Force = False,
 ) -> None:
@@ -301,10 +291,10 @@ def certificate(
     from spoofspan.challenge.published_numbers import published_text
     from spoofspan.report.table import Table
 
-    o.must_be_free(out, force=force)
+    output = o.Output(format, out, force)
     found = certified(challenge, team, phase=phase, all_digits=all_digits)
     rows = [(name, str(found[name])) for name in ("challenge", "phase", "team", "submission", "received", "sha256")]
     for name, one in found["measures"].items():
         value = NOTHING if one["value"] is None else published_text(name, one["value"])
         rows.append((name, f"{value}, rank {one.get('rank') or NOTHING}"))
-    o.show(found, [Table(("certificate", ""), tuple(rows))], output, out, force)
+    output.show(found, [Table(("certificate", ""), tuple(rows))])

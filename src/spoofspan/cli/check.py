@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from spoofspan.cli import options as o
-from spoofspan.cli.inputs import Inputs, takes_inputs
+from spoofspan.cli.inputs import Inputs
 from spoofspan.cli.wording import in_flags
 
 if TYPE_CHECKING:
     from spoofspan.formats.describe import Description
 
 
-@takes_inputs
-@o.takes_range_rules
 def check(
     *,
     inputs: Inputs,
-    convention: o.Convention = "default",
-    output: o.OutputFormat = o.Output.text,
-    out: o.Out = None,
-    force: o.Force = False,
-    quiet: o.Quiet = False,
-    rules: dict[str, Any],
+    output: o.Output,
+    rules: o.RangeRules,
 ) -> None:
     """Identify a file, or check references and scores before measuring.
 
@@ -47,7 +41,6 @@ def check(
     from spoofspan.formats.describe import facts_of_several
     from spoofspan.report.results import check_table
 
-    o.must_be_free(out, force=force)
     described = _described(inputs)
     one = described[0] if len(described) == 1 else None
     left_open = one is not None and [flag for flag in one.missing if not flag.startswith(("--durations", "--gaps"))]
@@ -57,17 +50,17 @@ def check(
         found = Check(facts_of_several(described), (), (), identified=True)
     elif inputs.scores is not None and inputs.has_utterance_scores(inputs.scores):
         scores = inputs.read_utterance_scores(inputs.scores)
-        found = check_files(replace(inputs, column=None).read_truth(), scores, convention=convention, **rules)
+        found = check_files(replace(inputs, column=None).read_truth(), scores, **rules)
     else:
         looked = None if inputs.scores is None or inputs.scores == "-" else inputs.identify(inputs.scores).sources
         for source in looked or ():
             source.hold()  # other columns are looked at too
-        found = check_files(*inputs.read_known(), convention=convention, **rules)
+        found = check_files(*inputs.read_known(), **rules)
         found = replace(found, notes=tuple(inputs.unused_columns(looked)))
     if one is not None and not found.identified:
         found = replace(found, facts={**one.facts, **found.facts})
     found = replace(found, problems=tuple(map(in_flags, found.problems)))
-    o.show(found.to_dict(), [check_table(found)], output, out, force)
+    output.show(found.to_dict(), [check_table(found)])
     if not found.passed:
         raise click.exceptions.Exit(3)
 

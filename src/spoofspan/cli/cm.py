@@ -64,7 +64,7 @@ def train(
     device: o.Device = None,
     processes: int = o.flag(1, "Number of processes on this machine.", min=1),
     threads: int = o.flag(1, "Threads of each process; more than one is slower on a busy machine.", min=1),
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
     quiet: o.Quiet = False,
 ) -> None:
     """Train a countermeasure.
@@ -106,7 +106,7 @@ def train(
         "best_epoch": done.best_epoch,
         done.stop_on: done.best,
     }
-    _show_facts(facts, output, quiet)
+    _show_facts(facts, format, quiet)
 
 
 @app.subcommand
@@ -129,7 +129,7 @@ def score(
     truncated: o.Truncated = "error",
     device: o.Device = None,
     allow_code: o.AllowCode = False,
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
     force: o.Force = False,
     quiet: o.Quiet = False,
 ) -> None:
@@ -175,7 +175,7 @@ def score(
         "times_real_time": round(done.speed, 1),
         "files": [str(path) for path in done.files.values()],
     }
-    _show_facts(facts, output, quiet)
+    _show_facts(facts, format, quiet)
 
 
 @app.subcommand
@@ -185,7 +185,7 @@ def info(
     ] = None,
     preset: Preset = None,
     allow_code: o.AllowCode = False,
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
 ) -> None:
     """Say what a checkpoint or a preset is.
 
@@ -206,7 +206,7 @@ def info(
         return
     require("torch", "safetensors")
     if checkpoint is None:
-        _show_presets(output)
+        _show_presets(format)
         return
     from spoofspan.cm import checkpoints
     from spoofspan.cm.card import card_facts, read_card
@@ -227,7 +227,7 @@ def info(
         "sha256": source.checksum,
         **card_facts(card),
     }
-    _show_facts(facts, output)
+    _show_facts(facts, format)
 
 
 @app.subcommand
@@ -294,9 +294,9 @@ def _corpus(where: str, sounds: Path | None, about: dict[str, Any], source: str 
     return Corpus.from_files(where, sounds, channel=channel, **about)
 
 
-def _show_facts(facts: dict[str, Any], output: o.Output, quiet: bool = False) -> None:
+def _show_facts(facts: dict[str, Any], format: o.Format, quiet: bool = False) -> None:
     """Print names and values."""
-    if quiet and output is o.Output.text:
+    if quiet and format == "text":
         return
     from spoofspan.cm.history import flattened
     from spoofspan.report.table import Table
@@ -309,7 +309,7 @@ def _show_facts(facts: dict[str, Any], output: o.Output, quiet: bool = False) ->
             rows += [(name if not i else "", str(one)) for i, one in enumerate(value)]
         else:
             rows.append((name, _shown(value)))
-    o.show(facts, [Table(("", "value"), tuple(rows))], output)
+    o.Output(format).show(facts, [Table(("", "value"), tuple(rows))])
 
 
 def _shown(value: Any, digits: int = 6) -> str:
@@ -318,7 +318,7 @@ def _shown(value: Any, digits: int = 6) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _show_presets(output: o.Output) -> None:
+def _show_presets(format: o.Format) -> None:
     """Print how many parameters each preset has."""
     from spoofspan.cm.model import count_parameters
     from spoofspan.report.table import Table
@@ -328,4 +328,4 @@ def _show_presets(output: o.Output) -> None:
         counted = count_parameters(one)
         sizes[one.name] = vars(counted) | {"total": counted.total}
     rows = tuple((name, *(f"{number:,}" for number in counts.values())) for name, counts in sizes.items())
-    o.show(sizes, [Table(("preset", "front-end", "post-net", "heads", "parameters"), rows)], output)
+    o.Output(format).show(sizes, [Table(("preset", "front-end", "post-net", "heads", "parameters"), rows)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
@@ -14,24 +13,17 @@ from spoofspan.cli.inputs import (
     ProposalFlags,
     VerificationInputs,
     read_column,
-    takes_proposals,
-    takes_verification,
 )
-from spoofspan.cli.system_inputs import Systems, takes_systems
+from spoofspan.cli.system_inputs import OneSet, thresholds_by_system
 from spoofspan.cli.words import check_tier, column_of_words, cut_systems, read_words
 
 if TYPE_CHECKING:
     from spoofspan.report.table import Table
 
 
-@takes_systems
-@o.takes_bootstrap
-@takes_proposals
-@takes_verification
-@o.takes_rules
 def compare(
     *,
-    systems: Systems,
+    systems: OneSet,
     measure: list[str] | None = o.measure_flag(
         None, "Measure to compare by; range-eer, or utterance-eer of whole utterances. May be repeated."
     ),
@@ -73,15 +65,10 @@ def compare(
     bootstrap: o.BootstrapOptions,
     proposals: ProposalFlags,
     verification: VerificationInputs,
-    convention: o.Convention = "default",
-    eer_rule: o.EerRule = None,
-    output: o.OutputFormat = o.Output.text,
-    out: o.Out = None,
-    force: o.Force = False,
+    output: o.Output,
     full_signature: o.FullSignature = False,
     published: bool = o.flag(False, "Also show published numbers, and which rules differ.", "--published"),
-    quiet: o.Quiet = False,
-    rules: dict[str, Any],
+    rules: o.PointRules,
 ) -> None:
     """Compare every pair of systems on one corpus.
 
@@ -117,19 +104,16 @@ def compare(
     """
     from spoofspan.base.version import __version__
     from spoofspan.evaluation.crossed import columns_of
-    from spoofspan.evaluation.stated_result import warn_if_learned_here
     from spoofspan.report.results import finite
     from spoofspan.report.verdicts import comparison_tables, grouped_comparison_table, seeds_table
     from spoofspan.uncertainty.comparison import compare_groups, compare_measures, groups_in_time
     from spoofspan.uncertainty.seeds import seed_variation
 
-    o.must_be_free(out, force=force)
     check_tier(words, tier)
     measures = measure or [systems.default_measure if words is None else "utterance-eer"]
     verification.check(measures)
-    learned: dict[str, tuple[str, Mapping[str, str]]] = {}
-    given = {one: _thresholds(threshold or [], threshold_from or [], one, learned) for one in measures}
-    short = output is o.Output.text and not full_signature
+    given = {one: thresholds_by_system("--system-threshold", threshold, threshold_from, one) for one in measures}
+    short = output.format == "text" and not full_signature
     tables: list[Table] = []
     plain: list[dict[str, Any]] = []
     known = metadata or systems.metadata()
@@ -153,8 +137,7 @@ def compare(
         several, cut = cut_systems(references, several, read_words(words, tier))
         references, resampling = cut.references, cut.resampling(resampling)
         column_of = partial(column_of_words, cut, column_of)
-    how = {**vars(resampling), "convention": convention, "eer_rule": eer_rule, "scores_are": scores_are, **rules}
-    how |= proposals.arguments()
+    how = {**vars(resampling), "scores_are": scores_are, **rules, **proposals.arguments()}
     if seeds:
         how |= {"asv_scores": verification.read_asv(references)}
         for one in measures:
@@ -163,7 +146,7 @@ def compare(
             plain.append(variation.to_dict())
     else:
         how |= {"unpaired": unpaired, "asv_scores": verification.read_asv(references), "against": against}
-        fixed = {one: found for one, found in given.items() if found}
+        fixed = {one: {name: at.value for name, at in found.items()} for one, found in given.items() if found}
         together: dict[str, Any] = {
             "fragility": fragility,
             "one_family": one_family,
@@ -171,9 +154,9 @@ def compare(
         }
         with progress(f"comparing {len(several)} systems"):
             comparisons = compare_measures(references, several, measures, thresholds=fixed, **together, **how)
-        for name, (what, hashes) in learned.items():
+        for name, learned in given[measures[-1]].items():
             for signed in (one for one in comparisons if name in one.signatures):
-                warn_if_learned_here(what, hashes, signed.signatures[name])
+                learned.warn_if_learned_here(signed.signatures[name])
                 break
         for one, comparison in zip(measures, comparisons, strict=True):
             tables.extend(comparison_tables(comparison, short=short))
@@ -194,11 +177,10 @@ def compare(
 
         values = {name: {one.measure: one.intervals[name].estimate for one in comparisons} for name in several}
         own = [OwnRow(name, values[name], _hop(several[name]), systems.set_name or "") for name in several]
-        under: dict[str, Any] = {"convention": convention, "eer_rule": eer_rule, "rules": rules}
-        beside = Beside(own, list(own[0].values), **under, data=systems.typed.dataset or "")
+        beside = Beside(own, list(own[0].values), rules, data=systems.typed.dataset or "")
         tables.append(beside.table())
         content["published"] = beside.to_list()
-    o.show(content, tables, output, out, force)
+    output.show(content, tables)
 
 
 def _share(margin: float | None, measures: list[str]) -> float | None:
@@ -217,29 +199,3 @@ def _hop(system: Any) -> float | None:
     """Spacing of the scores of a system, of the first seed if it has several; proposals have none."""
     scores = next(iter(system.values())) if isinstance(system, dict) else system
     return getattr(scores, "hop", None)
-
-
-def _thresholds(
-    typed: list[str], files: list[str], measure: str, learned: dict[str, tuple[str, Mapping[str, str]]]
-) -> dict[str, float]:
-    """The threshold of each system, and (``learned``) the hashes of what those in files were learned on."""
-    from spoofspan.evaluation.stated_result import read_threshold
-
-    found: dict[str, float] = {}
-    for flag, words in (("--system-threshold", typed), ("--system-threshold-from", files)):
-        for word in words:
-            name, _, value = word.partition("=")
-            if not name or not value:
-                raise UsageError(f"{flag} {word}: say which system it is for, as {flag} NAME=...")
-            if name in found:
-                raise UsageError(f"{flag} {word}: {name} has a threshold already; give one for each system")
-            if flag == "--system-threshold-from":
-                stated = read_threshold(Path(value), [measure])
-                found[name] = stated.value
-                learned[name] = f"the threshold in {value}", stated.hashes
-                continue
-            try:
-                found[name] = float(value)
-            except ValueError:
-                raise UsageError(f"{flag} {word}: {value!r} is no number") from None
-    return found

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.declarations import CommandGroup, argument
+from spoofspan.cli.declarations import CommandGroup, OptionGroup, argument
 from spoofspan.cli.help import HelpCommand
 from spoofspan.cli.inputs import FLAGS
-from spoofspan.cli.system_inputs import HIGHER, SCORES, Systems
+from spoofspan.cli.system_inputs import HIGHER, SCORES, Systems, thresholds_by_system
 from spoofspan.corpus.controls.edits import EDITS, ControlSettings
 from spoofspan.formats.sound_channel import Channel
 
@@ -61,7 +61,6 @@ app = CommandGroup(HelpCommand, "Ask whether a system finds the spoof or the cut
 
 
 @app.subcommand
-@o.takes_options("options", EditOptions)
 def build(
     *,
     source: Annotated[Path, argument(metavar="SOURCE", help="Folder of speech, or a CSV list of it.")],
@@ -70,7 +69,7 @@ def build(
     truncated: o.Truncated = "error",
     jobs: int | None = o.flag(None, "Processes; one per core by default.", "--jobs", "-j"),
     force: bool = o.flag(False, "Delete other controls that are there.", "--force"),
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
     quiet: o.Quiet = False,
 ) -> None:
     """Build controls: edits of bona fide speech that stay bona fide.
@@ -88,7 +87,7 @@ def build(
     from spoofspan.corpus.controls.making import build as build_controls
 
     about = build_controls(source, out, options.settings(), jobs=jobs, force=force, truncated=truncated)
-    o.show(about, [_controls_table(out, about)], output)
+    o.Output(format).show(about, [_controls_table(out, about)])
 
 
 @dataclass(frozen=True)
@@ -135,24 +134,23 @@ OF_CONTROLS = {
     "controls": Annotated[Path, argument(metavar="CONTROLS", help="Folder that controls build made.")],
     "on_controls": SCORES,
 }
-takes_control_inputs = o.takes(
-    "inputs",
-    OF_CONTROLS
-    | OF_SPOOFS
-    | {name: kind for name, kind in FLAGS.items() if name not in (*OF_SPOOFS, "training_resolution")}
-    | {"higher": HIGHER},
-    ControlInputs.of,
-    {"controls": ...},
-)
+BothSides = Annotated[
+    ControlInputs,
+    OptionGroup(
+        OF_CONTROLS
+        | OF_SPOOFS
+        | {name: kind for name, kind in FLAGS.items() if name not in (*OF_SPOOFS, "training_resolution")}
+        | {"higher": HIGHER},
+        ControlInputs.of,
+        {"controls": ...},
+    ),
+]
 
 
 @app.subcommand
-@takes_control_inputs
-@o.takes_ranges
-@o.takes_range_rules
 def eval_(
     *,
-    inputs: ControlInputs,
+    inputs: BothSides,
     threshold: list[str] | None = o.flag(
         None, "NUMBER, or NAME=NUMBER of one system; may be repeated.", show_default="that of the EER on --references"
     ),
@@ -163,12 +161,8 @@ def eval_(
     near: float = o.flag(0.1, "How far from a joint is near it, in seconds."),
     confidence: float = o.flag(0.95, "Level of intervals, such as 0.95."),
     ranges: o.RangeOptions,
-    convention: o.Convention = "default",
-    output: o.OutputFormat = o.Output.text,
-    out: o.Out = None,
-    force: o.Force = False,
-    quiet: o.Quiet = False,
-    rules: dict[str, Any],
+    output: o.Output,
+    rules: o.RangeRules,
 ) -> None:
     """Measure what edits of bona fide speech add to the alarms of systems.
 
@@ -188,10 +182,10 @@ def eval_(
     from spoofspan.corpus.controls.measuring import evaluate
     from spoofspan.report.results import finite
 
-    o.must_be_free(out, force=force)
     ours, theirs = inputs.on_controls, inputs.on_spoofs
-    if theirs is None and (rules or metadata is not None or convention != "default"):
-        name = next(iter(rules), "metadata" if metadata is not None else "convention").replace("_", "-")
+    typed = [name for name, value in rules.items() if (name, value) != ("convention", "default")]
+    if theirs is None and (typed or metadata is not None):
+        name = next(iter(typed), "metadata").replace("_", "-")
         raise UsageError(f"--{name} is for a corpus with spoofs; give --references and --scores, or leave it out")
     controls = _read_controls(ours)
     scores = ours.read_scores()
@@ -199,10 +193,12 @@ def eval_(
     if theirs is not None:
         references, on_spoofs = theirs.read_each(fewest=1)
         known = o.cluster_arguments(metadata or theirs.metadata(), metadata and ["speaker"], theirs.typed.bare_ids)
-        how |= {"references": references, "reference_scores": on_spoofs, "convention": convention, **rules}
+        how |= {"references": references, "reference_scores": on_spoofs, **rules}
         how |= {"speakers": known["clusters"]} if known.get("clusters_are") == "speaker" else {}
-    found = evaluate(controls, scores, thresholds=_thresholds(threshold, threshold_from, list(scores)), **how)
-    o.show(finite(found.to_dict()), found.tables(), output, out, force)
+    given = thresholds_by_system("--threshold", threshold, threshold_from, "range-eer", list(scores))
+    how |= {"thresholds": {name: at.value for name, at in given.items()}} if given else {}
+    found = evaluate(controls, scores, **how)
+    output.show(finite(found.to_dict()), found.tables())
 
 
 def _read_controls(systems: Systems) -> Any:
@@ -212,29 +208,6 @@ def _read_controls(systems: Systems) -> Any:
     if not systems.words:
         raise UsageError("give CONTROLS and SCORES...: a folder that controls build made, and the scores of systems")
     return read(str(systems.typed.dataset).removeprefix("partialspoof:").removesuffix(":eval"))
-
-
-def _thresholds(typed: list[str] | None, files: list[str] | None, names: list[str]) -> dict[str, float] | None:
-    """The threshold of each system, as it was typed or stands in files; None if nothing was typed."""
-    from spoofspan.evaluation.stated_result import read_threshold
-
-    found: dict[str, float] = {}
-    for flag, words in (("--threshold", typed or ()), ("--threshold-from", files or ())):
-        for word in words:
-            name, _, value = word.rpartition("=")
-            if flag == "--threshold-from":
-                if Path(word).exists():  # a path may have an = of its own
-                    name, value = "", word
-                number = read_threshold(Path(value), ["range-eer"]).value
-            else:
-                try:
-                    number = float(value)
-                except ValueError:
-                    raise UsageError(f"{flag} {word}: {value!r} is no number; write NUMBER or NAME=NUMBER") from None
-            if any(one in found for one in ([name] if name else names)):
-                raise UsageError(f"{flag} {word}: there is a threshold already; give one for each system")
-            found |= dict.fromkeys([name] if name else names, number)
-    return found or None
 
 
 def _controls_table(out: Path, about: dict[str, Any]) -> Table:

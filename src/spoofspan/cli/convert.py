@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from spoofspan.data.scores import Scores
 
 
-@o.takes_ranges
 def convert(
     *,
     source: Annotated[str, o.argument(metavar="IN", help="File, folder, glob or - (stdin).")],

@@ -80,7 +80,6 @@ app = CommandGroup(HelpCommand, "Build, check and audit partially spoofed corpor
 
 
 @app.subcommand
-@o.takes_options("options", BuildOptions)
 def build(
     *,
     out: Annotated[Path, o.argument(metavar="OUT", help="Folder to build the corpus in.")],
@@ -95,7 +94,7 @@ def build(
     truncated: o.Truncated = "error",
     jobs: int | None = o.flag(None, "Processes; one per core by default.", "--jobs", "-j"),
     force: bool = o.flag(False, "Delete another corpus that is there.", "--force"),
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
     quiet: o.Quiet = False,
 ) -> None:
     """Build a partially spoofed corpus.
@@ -125,14 +124,14 @@ def build(
         only=only,
         per_speaker=per_speaker,
     )
-    o.show(about, [_corpus_table(out, about)], output)
+    o.Output(format).show(about, [_corpus_table(out, about)])
 
 
 @app.subcommand
 def check(
     folder: Annotated[Path, o.argument(metavar="FOLDER", help="Folder of a corpus.")],
     audit: bool = o.flag(False, "If all agrees, also ask whether it gives itself away.", "--audit"),
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
     quiet: o.Quiet = False,
 ) -> None:
     """Check that a corpus is consistent.
@@ -160,7 +159,7 @@ def check(
     if audit and found.passed:
         audited = audit_corpus(folder)
         plain, tables = {**plain, "audit": audited.to_dict()}, [*tables, audited.table()]
-    o.show(plain, tables, output)
+    o.Output(format).show(plain, tables)
     if not found.passed:
         raise click.exceptions.Exit(3)
 
@@ -176,7 +175,7 @@ def audit(
     control: Path | None = o.flag(None, "The same corpus made of copies (build --attack builtin:copy)."),
     reference_source: o.ReferenceSource = None,
     jobs: int | None = o.flag(None, "Processes; one per core by default.", "--jobs", "-j"),
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
     quiet: o.Quiet = False,
 ) -> None:
     """Ask whether a corpus gives itself away.
@@ -203,7 +202,7 @@ def audit(
         control=control,
         jobs=jobs,
     )
-    o.show(found.to_dict(), [found.table()], output)
+    o.Output(format).show(found.to_dict(), [found.table()])
 
 
 def per_set(flag: str, typed: str | None) -> dict[str, int] | None:

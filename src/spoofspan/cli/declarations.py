@@ -1,22 +1,22 @@
 """Commands of click, made of annotated functions.
 
 A parameter of a command is an argument or an option by what its annotation or its default declares (:func:`argument`,
-:func:`declared_option`); its type says how the typed text is converted. Click's own decorators cannot share groups of
-options by type, and ``eval`` has more than forty.
+:func:`declared_option`); its type says how the typed text is converted. A parameter may also be a group of them: its
+type is a dataclass whose fields are declared so, or has an :class:`OptionGroup` in its annotation. Click's own
+decorators cannot share groups of options by type, and ``eval`` has more than forty.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
-from enum import Enum
 from functools import wraps
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import click
 from click.shell_completion import CompletionItem
@@ -112,18 +112,49 @@ def not_a_number(typed: str, kind: type) -> str:
     return message
 
 
-class OneOf(click.Choice[Any]):
-    """A choice among the values of an enumeration, which the command gets as a member of it."""
+@dataclass(frozen=True)
+class OptionGroup:
+    """Options that a command takes as one value: their types and defaults by name, and what builds the value."""
 
-    def __init__(self, kind: type[Enum]) -> None:
-        super().__init__([one.value for one in kind])
-        self._kind = kind
+    flags: Mapping[str, Any]
+    build: Callable[..., Any]
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # None for the others
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The member that was named, or is the default."""
-        if isinstance(value, self._kind):
-            return value
-        return self._kind(super().convert(value, param, ctx))
+    @classmethod
+    def of(cls, hint: Any) -> OptionGroup | None:
+        """The group that the type of a parameter stands for, if it is one."""
+        if get_origin(hint) is Annotated:
+            return next((one for one in get_args(hint) if isinstance(one, cls)), None)
+        if not (isinstance(hint, type) and is_dataclass(hint)):
+            return None
+        return cls(flags_of(hint), hint, {one.name: one.default for one in fields(hint)})
+
+    def parameters(self) -> list[inspect.Parameter]:
+        """The options as parameters of a function."""
+        kind = inspect.Parameter.KEYWORD_ONLY
+        return [
+            inspect.Parameter(name, kind, default=self.defaults.get(name), annotation=hint)
+            for name, hint in self.flags.items()
+        ]
+
+
+def flags_of(kind: type) -> dict[str, Any]:
+    """The annotations of those fields of a dataclass that are declared as options, in their type or their metadata."""
+    found = get_type_hints(kind, include_extras=True)
+    for one in fields(kind):
+        if "option" in one.metadata:
+            found[one.name] = cast(Any, Annotated)[found[one.name], one.metadata["option"]]
+    return {one.name: found[one.name] for one in fields(kind) if get_origin(found[one.name]) is Annotated}
+
+
+def filled_in_by(fill_in: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Function], Function]:
+    """Let a function see, and change, the values of all options before their groups are built."""
+
+    def decorate(command: Function) -> Function:
+        command.fill_in = fill_in  # type: ignore[attr-defined]
+        return command
+
+    return decorate
 
 
 def made_command(function: Callable[..., None], name: str, kind: type[click.Command]) -> click.Command:
@@ -131,8 +162,16 @@ def made_command(function: Callable[..., None], name: str, kind: type[click.Comm
 
     The function gets lists where click has tuples, and None where nothing was typed and there is no default.
     """
+    fill_in = getattr(function, "fill_in", None)
+    groups: dict[str, OptionGroup] = {}
+    parameters: list[click.Parameter] = []
     # not typing.get_type_hints: Python 3.10's makes every parameter with the default None optional once more
-    parameters = [_parameter(one) for one in inspect.signature(function, eval_str=True).parameters.values()]
+    for one in inspect.signature(function, eval_str=True).parameters.values():
+        if (group := OptionGroup.of(one.annotation)) is None:
+            parameters.append(_parameter(one))
+        else:
+            groups[one.name] = group
+            parameters += map(_parameter, group.parameters())
     may_lack = {one.name for one in parameters if one.default is None}
 
     @wraps(function)
@@ -140,6 +179,10 @@ def made_command(function: Callable[..., None], name: str, kind: type[click.Comm
         for name, value in typed.items():
             if isinstance(value, tuple):
                 typed[name] = None if not value and name in may_lack else list(value)
+        if fill_in is not None:
+            typed = fill_in(typed)
+        for name, group in groups.items():
+            typed[name] = group.build(**{flag: typed.pop(flag) for flag in group.flags})
         function(**typed)
 
     return kind(name, callback=call, params=parameters, help=inspect.cleandoc(function.__doc__ or ""))
@@ -178,8 +221,8 @@ def _parameter(parameter: inspect.Parameter) -> click.Parameter:
 def _type(hint: Any, least: float | None, most: float | None) -> Any:
     if hint in (int, float):
         return Number(hint, least, most)
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return OneOf(hint)
+    if get_origin(hint) is Literal:
+        return click.Choice(get_args(hint))
     if hint is Path:
         return click.Path(path_type=Path)
     return click.BOOL if hint is bool else click.STRING

@@ -7,9 +7,8 @@ import sys
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -61,15 +60,8 @@ print(ss.resolution_table(references, {0.02: scores}))
 """
 
 
-class DemoFormat(str, Enum):
-    """Format of printed results."""
-
-    text = "text"
-    json = "json"
-
-
 def demo(
-    output: DemoFormat = flag(DemoFormat.text, "Output format: text or json.", "--format"),
+    format: Literal["text", "json"] = flag("text", "Output format: text or json.", "--format"),
     conventions: bool = flag(
         False, "Measure one corpus and one system under every convention instead.", "--conventions"
     ),
@@ -109,9 +101,9 @@ def demo(
     if report is not None:
         _write_page(corpus, report, force)
     if conventions:
-        _demo_of_conventions(corpus, output)
+        _demo_of_conventions(corpus, format)
     else:
-        _demo_of_resolutions(corpus, output)
+        _demo_of_resolutions(corpus, format)
 
 
 def _write_page(corpus: DemoCorpus, target: Path, force: bool) -> None:
@@ -130,7 +122,7 @@ def _write_page(corpus: DemoCorpus, target: Path, force: bool) -> None:
 # ---------------------------------------------------------------- range EER and resolutions
 
 
-def _demo_of_resolutions(corpus: DemoCorpus, output: DemoFormat) -> None:
+def _demo_of_resolutions(corpus: DemoCorpus, format: str) -> None:
     from spoofspan.evaluation.evaluate import evaluate
     from spoofspan.evaluation.resolution_table import resolution_table
     from spoofspan.report.results import results_table
@@ -139,7 +131,7 @@ def _demo_of_resolutions(corpus: DemoCorpus, output: DemoFormat) -> None:
     hop, system = next(iter(corpus.systems.items()))
     evaluation = evaluate(corpus.references, system, ["range-eer", f"point-eer@{1000 * hop:g}ms"])
     finest = evaluation["range-eer"]
-    if output is DemoFormat.json:
+    if format == "json":
         _print_json(corpus, range_eer=finest.to_dict(), table=table.to_dict())
         return
     console = _console()
@@ -274,9 +266,9 @@ class _Row:
         return {**before, "measurement": self.measurement and self.measurement.to_dict(), "refusal": self.refusal}
 
 
-def _demo_of_conventions(corpus: DemoCorpus, output: DemoFormat) -> None:
+def _demo_of_conventions(corpus: DemoCorpus, format: str) -> None:
     rows = _rows_of_conventions(corpus)
-    if output is DemoFormat.json:
+    if format == "json":
         windows = [m.to_dict() for m in _windows(corpus).values()]
         _print_json(corpus, conventions=[row.to_dict() for row in rows], windows=windows)
         return

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 def diff_references(
+    *,
     a: Annotated[str, o.argument(metavar="A", help="One reference of the corpus.")],
     b: Annotated[str, o.argument(metavar="B", help="Another reference of the same corpus.")],
     format_a: str | None = o.flag(None, "Format of A, if not recognised.", of=completion.reference_formats),
@@ -22,10 +23,7 @@ def diff_references(
     spoof_label: o.SpoofLabel = None,
     spoof_label_b: int | None = o.flag(None, "The same for B, if it differs.", of=["0", "1"]),
     most: int = o.flag(10, "Number of utterances to list.", min=0),
-    output: o.OutputFormat = o.Output.text,
-    out: o.Out = None,
-    force: o.Force = False,
-    quiet: o.Quiet = False,
+    output: o.Output,
 ) -> None:
     """Compare two references of one corpus.
 
@@ -42,8 +40,6 @@ def diff_references(
     from spoofspan.formats.registry import REFERENCE_FORMATS
     from spoofspan.report.results import difference_dict, difference_table
 
-    o.must_be_free(out, force=force)
-
     def read(where: str, form: str | None, flag: str, spoof: int | None) -> References:
         try:
             # of an RTTM and an array of 0 and 1, the flag is about the array
@@ -56,4 +52,4 @@ def diff_references(
 
     second = spoof_label if spoof_label_b is None else spoof_label_b
     found = compare(read(a, format_a, "--format-a", spoof_label), read(b, format_b, "--format-b", second))
-    o.show(difference_dict(found, most), [difference_table(found, most)], output, out, force)
+    output.show(difference_dict(found, most), [difference_table(found, most)])

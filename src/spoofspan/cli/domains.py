@@ -8,14 +8,12 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.progress import progress
 from spoofspan.cli import options as o
 from spoofspan.cli.options import cluster_arguments
-from spoofspan.cli.system_inputs import Systems, takes_systems_of_sets
+from spoofspan.cli.system_inputs import SeveralSets, Systems
 
 
-@takes_systems_of_sets
-@o.takes_rules
 def domains(
     *,
-    systems: Systems,
+    systems: SeveralSets,
     dev: str | None = o.flag(
         None, "Set whose EER threshold is applied to all; default: the threshold of all sets pooled."
     ),
@@ -29,13 +27,8 @@ def domains(
         of=["speaker", "speaker,attack", "utterance"],
     ),
     confidence: float = o.flag(0.95, "Level of intervals, such as 0.95."),
-    convention: o.Convention = "default",
-    eer_rule: o.EerRule = None,
-    output: o.OutputFormat = o.Output.text,
-    out: o.Out = None,
-    force: o.Force = False,
-    quiet: o.Quiet = False,
-    rules: dict[str, Any],
+    output: o.Output,
+    rules: o.PointRules,
 ) -> None:
     """Measure systems on several corpora at once.
 
@@ -58,19 +51,17 @@ def domains(
     from spoofspan.evaluation.domains import compare_domains
     from spoofspan.report.results import domain_differences_table, domains_table, finite
 
-    o.must_be_free(out, force=force)
     if len(systems.sets) < 2 or not systems.names_sets():
         raise UsageError("give at least two corpora: {set} in REFERENCES and SCORES, and --set dev --set eval")
     measure = measure or systems.of_set(systems.sets[0]).default_measure
-    how: dict[str, Any] = {"convention": convention, "eer_rule": eer_rule, "confidence": confidence, **rules}
-    how |= _clusters(systems, metadata, cluster)
+    how: dict[str, Any] = {"confidence": confidence, **rules, **_clusters(systems, metadata, cluster)}
     corpora = _read(systems)
     with progress(f"measuring {len(systems.sets)} corpora"):
         found = compare_domains(corpora, measure=measure, dev=dev, **how)
     tables = [domains_table(name, table) for name, table in found.tables.items()]
     if found.differences:
         tables.insert(0, domain_differences_table(found))
-    o.show({"spoofspan": __version__, **finite(found.to_dict())}, tables, output, out, force)
+    output.show({"spoofspan": __version__, **finite(found.to_dict())}, tables)
 
 
 def _clusters(systems: Systems, metadata: str | None, cluster: list[str] | None) -> dict[str, Any]:

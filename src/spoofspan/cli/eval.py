@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, partial, wraps
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -15,19 +14,9 @@ from spoofspan.base.errors import UsageError, nearest_name, reason_of
 from spoofspan.base.progress import progress
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
-from spoofspan.cli.inputs import (
-    Inputs,
-    ProposalFlags,
-    UtteranceInputs,
-    WhereMeasured,
-    opened_corpus,
-    read_column,
-    takes_inputs,
-    takes_proposals,
-    takes_utterance_scores,
-    takes_where,
-)
-from spoofspan.cli.words import check_tier, column_of_words, cut_system, read_words
+from spoofspan.cli.declarations import OptionGroup, filled_in_by
+from spoofspan.cli.inputs import CorpusInputs, read_column
+from spoofspan.cli.words import check_tier, column_of_words, cut_systems, read_words
 from spoofspan.formats.datasets.benchmarks import BenchmarkRun, find_benchmark
 
 if TYPE_CHECKING:
@@ -36,7 +25,7 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.crossed import CrossedBreakdown
     from spoofspan.evaluation.measurement import Measurement
     from spoofspan.evaluation.words import WordCorpus
-    from spoofspan.measures.measure import Measure, ScoresAre
+    from spoofspan.measures.measure import Measure
     from spoofspan.measures.operating_point import OperatingPoint
     from spoofspan.measures.per_utterance import UtteranceErrors
 
@@ -72,18 +61,16 @@ class AlgorithmOptions:
                 raise UsageError(f"--{name} needs the exact range EER; leave it or --algorithm bisection out")
         return True
 
-    def evaluate(self, system: tuple[Any, Any], convention: str, rules: Mapping[str, Any]) -> Evaluation:
+    def evaluate(self, system: tuple[Any, Any], rules: Mapping[str, Any]) -> Evaluation:
         """Run Algorithm 1."""
         from spoofspan.evaluation.corpus import Evaluation
         from spoofspan.evaluation.evaluate import bisection_eer
 
         precision = 1e-5 if self.precision is None else self.precision
         quantiles = cast('Literal["real", "integer"]', self.quantiles or "real")
-        found = bisection_eer(*system, precision=precision, quantiles=quantiles, convention=convention, **rules)
+        found = bisection_eer(*system, precision=precision, quantiles=quantiles, **rules)
         return Evaluation({found.measure: found})
 
-
-takes_algorithm = o.takes_options("algorithm", AlgorithmOptions)
 
 # ---------------------------------------------------------------- flags that fill in others
 
@@ -101,26 +88,19 @@ Like = Annotated[
 ]
 
 
-def filled_in_by_like_and_benchmark(command: o.Command) -> o.Command:
-    """Let --like and --benchmark fill in other flags; what is typed as well takes precedence.
+# The benchmark that was named; --like has done its work by then.
+FilledIn = Annotated[
+    BenchmarkRun | None, OptionGroup({"like": Like, "benchmark": BenchmarkName}, lambda like, benchmark: benchmark)
+]
 
-    The command gets the BenchmarkRun, or None.
-    """
 
-    @wraps(command)
-    def filled_in(*, like: str | None = None, benchmark: str | None = None, **typed: Any) -> None:
-        run = None
-        if like is not None:
-            typed = _as_in(like, typed)
-        if benchmark is not None:
-            run, typed = _as_ranked(benchmark, typed)
-        command(benchmark=run, **typed)
-
-    own = inspect.signature(command).parameters
-    parameters = [one.replace(annotation=BenchmarkName) if name == "benchmark" else one for name, one in own.items()]
-    like = inspect.Parameter("like", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Like)
-    parameters.insert(1 + list(own).index("measure"), like)
-    return o.with_parameters(filled_in, parameters)
+def filled_in(typed: dict[str, Any]) -> dict[str, Any]:
+    """Let --like and --benchmark fill in other flags; what is typed as well takes precedence."""
+    if typed["like"] is not None:
+        typed = _as_in(typed["like"], typed)
+    if typed["benchmark"] is not None:
+        typed = _as_ranked(typed["benchmark"], typed)
+    return typed
 
 
 def _given(typed: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
@@ -161,8 +141,8 @@ def _as_in(like: str, typed: dict[str, Any]) -> dict[str, Any]:
     return {**typed, **known, **given}
 
 
-def _as_ranked(name: str, typed: dict[str, Any]) -> tuple[BenchmarkRun, dict[str, Any]]:
-    """Fill in the flags that were not typed; says what is not as the benchmark is ranked."""
+def _as_ranked(name: str, typed: dict[str, Any]) -> dict[str, Any]:
+    """Fill in the flags that were not typed, and the benchmark; says what is not as it is ranked."""
     benchmark = find_benchmark(name)
     options: dict[str, Any] = {**benchmark.options, "measure": list(benchmark.measures)}
     # files that state these themselves are taken at their word
@@ -173,13 +153,13 @@ def _as_ranked(name: str, typed: dict[str, Any]) -> tuple[BenchmarkRun, dict[str
     changed += [key for key in _deviations(options.get("convention"), typed) if key not in changed]
     run = BenchmarkRun(name, benchmark, tuple(f"--{key.replace('_', '-')}" for key in changed), assumed)
     o.say([f"{benchmark.name}: {benchmark.title}; ranked: {benchmark.ranked}", *(f"note: {one}" for one in run.notes)])
-    filled = {**typed, **options, **given}
+    filled = {**typed, **options, **given, "benchmark": run}
     if filled["dataset"] is not None:  # whose name has the set
         filled["split"] = typed["split"]
     if benchmark.takes == "utterance-scores" and filled["utterance_scores"] is None:
         # the second word is what --utterance-scores would name
         filled["scores"], filled["utterance_scores"] = None, filled["scores"]
-    return run, filled
+    return filled
 
 
 def _deviations(convention: str | None, typed: dict[str, Any]) -> list[str]:
@@ -196,18 +176,11 @@ def _deviations(convention: str | None, typed: dict[str, Any]) -> list[str]:
 # ---------------------------------------------------------------- the command
 
 
-@filled_in_by_like_and_benchmark
-@takes_inputs
-@o.takes_bootstrap
-@takes_utterance_scores
-@takes_proposals
-@takes_algorithm
-@takes_where
-@o.takes_rules
+@filled_in_by(filled_in)
 def eval_(
     *,
-    inputs: Inputs,
-    benchmark: BenchmarkRun | None = None,
+    inputs: CorpusInputs,
+    benchmark: FilledIn,
     measure: list[str] | None = o.measure_flag(
         None,
         "What to measure, such as range-f1. May be repeated: point-eer@20ms, range-fnr@fpr=0.01, event-ap@iou=0.5, ...",
@@ -219,14 +192,9 @@ def eval_(
         None, "The same, from the EER in another eval's JSON. Or from calibrate --miss-rate."
     ),
     scores_are: o.ScoresAre = None,
-    more: UtteranceInputs,
-    convention: o.Convention = "default",
-    eer_rule: o.EerRule = None,
     algorithm: AlgorithmOptions,
-    proposals: ProposalFlags,
-    output: o.OutputFormat = o.Output.text,
-    out: o.Out = None,
-    force: o.Force = False,
+    ranges: o.RangeOptions,
+    output: o.Output,
     full_signature: o.FullSignature = False,
     per_utterance: Path | None = o.flag(
         None, "Also write errors by utterance to this file. Its name ends in .csv, .json or .parquet."
@@ -253,9 +221,7 @@ def eval_(
     ),
     metadata: o.Metadata = None,
     bootstrap: o.BootstrapOptions,
-    where: WhereMeasured,
-    quiet: o.Quiet = False,
-    rules: dict[str, Any],
+    rules: o.PointRules,
 ) -> None:
     """Measure a system.
 
@@ -305,31 +271,30 @@ def eval_(
 
     if benchmark is not None:
         inputs = replace(inputs, assumed=benchmark.assumed)
-    o.must_be_free(out, per_utterance, heatmap, force=force)
+    o.must_be_free(per_utterance, heatmap, force=output.force)
     if heatmap is not None:
         _check_heatmap(heatmap, by)
-    more, inputs = more.placed(inputs)
-    more.check(measure)
+    inputs = inputs.placed()
+    inputs.check(measure)
     if own_eer:
-        _check_own_eer(per_utterance, eer_rule, convention)
+        _check_own_eer(per_utterance, rules)
     if threshold_from is not None:
         if threshold is not None:
             raise UsageError("give --threshold or --threshold-from, not both")
-        from spoofspan.evaluation.stated_result import read_threshold, warn_if_learned_here
+        from spoofspan.evaluation.stated_result import read_threshold
 
-        learned = read_threshold(threshold_from, measure or [], given=more.utterance_scores is not None)
+        learned = read_threshold(threshold_from, measure or [], given=inputs.utterance_scores is not None)
         threshold = learned.value
     # what bisection has no answer to
-    exact = {"eer-rule": eer_rule, "threshold": threshold, "by": by, "per-utterance": per_utterance, **vars(where)}
-    exact |= {"utterance-scores": more.utterance_scores}
-    exact |= {"confidence": bootstrap.confidence, "words": words}
+    exact = {"eer-rule": rules.get("eer_rule"), "threshold": threshold, "by": by, "per-utterance": per_utterance}
+    exact |= {"stream": inputs.stream, "jobs": inputs.jobs, "scheduler": inputs.scheduler}
+    exact |= {"utterance-scores": inputs.utterance_scores, "confidence": bootstrap.confidence, "words": words}
     check_tier(words, tier)
     if algorithm.bisects(measure, exact):
-        found = algorithm.evaluate(inputs.read(), convention, rules)
-        o.deliver(render(found, output.value, full_signature=full_signature, benchmark=benchmark), output, out, force)
+        found = algorithm.evaluate(inputs.read(), rules)
+        output.deliver(render(found, output.format, full_signature=full_signature, benchmark=benchmark))
         return
-    with opened_corpus(inputs, more, proposals, where, quiet=quiet) as (corpus, truth):
-        alone = more.alone(inputs)
+    with inputs.opened(quiet=output.quiet) as (corpus, truth):
         # of events, words only say where their edges are (--by boundary)
         edges = (
             read_words(words, tier) if words and measure and all(one.startswith("event-") for one in measure) else None
@@ -337,30 +302,29 @@ def eval_(
         cut = _cut(corpus, words, tier) if words is not None and edges is None else None
         if cut is not None:
             corpus, measure = CorpusInMemory(cut.references, cut.scores), measure or ["utterance-eer"]
-        options = EvaluationOptions(
-            convention, eer_rule, threshold, cast("ScoresAre | None", scores_are), more.read_asv(truth), rules=rules
-        )
+        given = {"threshold": threshold, "scores_are": scores_are, "asv_scores": inputs.read_asv(truth)}
+        options = EvaluationOptions.from_arguments(rules | given)
         # the labels of whole utterances may stand beside their attacks and codecs
         metadata = metadata or inputs.protocol()
         known = None
         if by or bootstrap.confidence:
-            beside = inputs.labels_file() if alone else None
+            beside = inputs.labels_file() if inputs.alone else None
             known = beside if metadata is None else inputs.identify(metadata).sources
         # how proposals are made concerns the measures alone, and neither breakdowns nor utterances
         resampling = bootstrap.resampling_if_asked(known, inputs.bare_ids)
         if cut is not None and resampling is not None:  # words of one utterance are no independent trials
             resampling = cut.resampling(resampling)
-        asked = replace(options, resampling=resampling, **proposals.arguments())
+        asked = replace(options, resampling=resampling, **ranges.arguments())
         if per_utterance is None:  # whose errors are those at the threshold
-            asked.refuse_unused_threshold(measure or corpus.default_measures(convention))
+            asked.refuse_unused_threshold(measure or corpus.default_measures(options.convention))
         evaluation = corpus.evaluate(measure, asked) if measure else corpus.evaluate_defaults(asked, _say_left_out)
         first = next(iter(evaluation.measurements.values()))
         if threshold_from is not None:
-            warn_if_learned_here(f"the threshold in {threshold_from}", learned.hashes, first.signature)
+            learned.warn_if_learned_here(first.signature)
         column: Callable[[str], Mapping[str, str]] = cache(partial(read_column, known, inputs.bare_ids))
         if cut is not None:
             column = partial(column_of_words, cut, column)
-        crossing = [one for one in by or () if crosses(one, first, corpus, alone=alone)]
+        crossing = [one for one in by or () if crosses(one, first, corpus, alone=inputs.alone)]
         plain = [one for one in by or () if one not in crossing]
         grouped = replace(options, resampling=asked.resampling)
         of_events = first.measure.startswith("event-")  # whose attacks and lengths are those of events, and not of time
@@ -375,12 +339,12 @@ def eval_(
             errors = corpus.errors_by_utterance(at, options, own_eer=own_eer)
         with progress("signing"):
             look: dict[str, Any] = {"full_signature": full_signature, "benchmark": benchmark, "confusion": confusion}
-            text = render(evaluation, output.value, breakdowns, crossed, **look)
-        o.deliver(text, output, out, force)
+            text = render(evaluation, output.format, breakdowns, crossed, **look)
+        output.deliver(text)
         if heatmap is not None:
-            _draw(crossed, heatmap, force)
+            _draw(crossed, heatmap, output.force)
         if per_utterance is not None:
-            _write_utterances(errors, per_utterance, at, force)
+            _write_utterances(errors, per_utterance, at, output.force)
 
 
 def _cut(corpus: Corpus, words: str, tier: str | None) -> WordCorpus:
@@ -393,7 +357,7 @@ def _cut(corpus: Corpus, words: str, tier: str | None) -> WordCorpus:
         )
     if corpus.utterance_scores is not None or corpus.boundary_scores is not None:
         raise UsageError("--words measures words; leave --utterance-scores and --boundary-scores out")
-    return cut_system(corpus.references, corpus.system, read_words(words, tier))
+    return cut_systems(corpus.references, {"": corpus.system}, read_words(words, tier))[1]
 
 
 def crosses(by: str, first: Measurement, corpus: Corpus, *, alone: bool) -> bool:
@@ -422,14 +386,14 @@ def _draw(crossed: list[CrossedBreakdown], heatmap: Path, force: bool) -> None:
     save(plots.heatmap(shown, style=OURS), heatmap, force)
 
 
-def _check_own_eer(per_utterance: Path | None, eer_rule: str | None, convention: str) -> None:
+def _check_own_eer(per_utterance: Path | None, rules: Mapping[str, Any]) -> None:
     """Fail fast on invalid options."""
     from spoofspan.data.rules import rules_for
     from spoofspan.measures.per_utterance import check_own_rule
 
     if per_utterance is None:
         raise UsageError("--own-eer goes with --per-utterance FILE; give both")
-    check_own_rule(eer_rule or rules_for("range", convention, {})[1])
+    check_own_rule(rules.get("eer_rule") or rules_for("range", rules["convention"], {})[1])
 
 
 def _write_utterances(errors: UtteranceErrors, target: Path, at: OperatingPoint, force: bool) -> None:

@@ -39,7 +39,7 @@ def experiment(
     processes: int = o.flag(1, "Number of processes on this machine.", min=1),
     jobs: int | None = o.flag(None, "Processes that build the corpus.", "--jobs", "-j"),
     report: bool = o.flag(True, "With a page of the evaluation set."),
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
     quiet: o.Quiet = False,
 ) -> None:
     """Run the paper's experiment from end to end.
@@ -65,7 +65,7 @@ def experiment(
 
     asked = Experiment(
         chosen_config(preset, None, change, {"gaps": gaps, "nonspeech": nonspeech}),
-        _words(systems),
+        tuple(o.words_in(systems)),
         _numbers(seeds),
         None if data is None else str(data),
         reference_source,
@@ -73,21 +73,17 @@ def experiment(
         hold_out=hold_out,
     )
     results = run(asked, out, device=device, processes=processes, jobs=jobs, report=report, say=not quiet)
-    if quiet and output is o.Output.text:
+    if quiet and format == "text":
         return
-    o.deliver(results.render(output.value), output)
+    o.Output(format).deliver(results.render(format))
     places = results.places
     with_page = report and hold_out is None
     if not quiet:
         click.echo(f"\ntables in {places.tables}" + (f", page: {places.page}" if with_page else ""), err=True)
 
 
-def _words(typed: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in typed.split(",") if word.strip())
-
-
 def _numbers(typed: str) -> tuple[int, ...]:
-    words = _words(typed)
+    words = o.words_in(typed)
     if not all(word.isdecimal() for word in words):
         raise UsageError(f"--seeds {typed}: write whole numbers with commas between them: 1,10,100")
     return tuple(int(word) for word in words)

@@ -36,8 +36,8 @@ GROUPS = {
         "merge_gap min_duration own_eer like words tier"
     ),
     "Rules": "convention eer_rule |",
-    "Uncertainty": "confidence cluster interval | replicates seed workers",
-    "Output": "output out force full_signature quiet help | stream jobs scheduler heatmap confusion",
+    "Uncertainty": "confidence cluster interval | replicates seed",
+    "Output": "format out force full_signature quiet help | stream jobs scheduler heatmap confusion",
 }
 OWN = "Options"
 EVERY_FLAG = "Every rule is a flag, such as --gaps bonafide"

@@ -1,6 +1,6 @@
 """Inputs of eval, check, verify and diff: references and scores, from files or from the folder of a database.
 
-:class:`Inputs` are both sides as they were typed. :func:`opened_corpus` makes a corpus of them, in memory, in shards,
+:class:`Inputs` are both sides as they were typed. :class:`CorpusInputs` makes a corpus of them, in memory, in shards,
 on a cluster, or of whole utterances. :mod:`spoofspan.cli.system_inputs` reads several systems.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -21,6 +21,7 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.seconds import milliseconds
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
+from spoofspan.cli.declarations import flags_of
 from spoofspan.data.rules import RULES
 from spoofspan.formats.format import OF_REFERENCES
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from spoofspan.scale.shards import ShardedCorpus
 
 T = TypeVar("T")
+ABOUT_FPS = "Frames per second, if the times of proposals are frame numbers."
 # Files in the wrong place, by that place and by what they hold.
 MISPLACED = {
     ("references", "scores"): "{} looks like scores; REFERENCES come first, then SCORES",
@@ -234,12 +236,13 @@ class Inputs:
 
     def _hop_of_labels(self) -> float | None:
         """--hop speaks of label arrays too, unless their own name does."""
-        from spoofspan.formats.arrays.npz import resolution_of_name, stated_in_npz
+        from spoofspan.formats.arrays.npz import stated_in_npz
+        from spoofspan.formats.file_names import is_official_labels
 
         if self.reference_hop is not None:
             return self.reference_hop
         where = str(self.references)
-        if self.hop is None or resolution_of_name(where) is not None:
+        if self.hop is None or is_official_labels(where):
             return None
         states_it = where.endswith(".npz") and "hop" in stated_in_npz(self.identify(where).sources[0])
         return None if states_it else self.hop
@@ -326,19 +329,11 @@ class Inputs:
         """The training resolution that was typed, or that scores state."""
         if self.training_resolution is None:
             return stated
-        from spoofspan.measures.measure import Measure
-
-        word = self.training_resolution
-        try:
-            typed = Measure.parse(f"point-eer@{word if word.endswith('s') else f'{word}ms'}").resolution
-        except UsageError:
-            typed = None
-        if typed is None or typed < 0.001:  # under a millisecond: seconds, probably
-            raise UsageError(f"--training-resolution {word}: write milliseconds, such as 160")
+        typed = o.resolution_in(self.training_resolution, "--training-resolution")
         if stated is not None and abs(stated - typed) > 1e-9:
             raise UsageError(
-                f"the scores state a training resolution of {milliseconds(stated)}, and --training-resolution {word} "
-                "contradicts it; leave it out, or write the file again if it is wrong"
+                f"the scores state a training resolution of {milliseconds(stated)}, and --training-resolution "
+                f"{self.training_resolution} contradicts it; leave it out, or write the file again if it is wrong"
             )
         return typed
 
@@ -454,9 +449,7 @@ def naming_misplaced() -> Iterator[None]:
         raise UsageError(text.format(error.name)) from None
 
 
-NOT_TYPED = ("assumed", "whole_utterances", "_looks")
-FLAGS = {one: kind for one, kind in get_type_hints(Inputs, include_extras=True).items() if one not in NOT_TYPED}
-takes_inputs = o.takes("inputs", FLAGS, Inputs)
+FLAGS = flags_of(Inputs)
 
 
 @dataclass(frozen=True)
@@ -506,8 +499,15 @@ class VerificationInputs:
 
 
 @dataclass(frozen=True)
-class UtteranceInputs(VerificationInputs):
-    """Paths of utterance scores and verification scores, as typed."""
+class ProposalFlags(o.RangeOptions):
+    """Options for reading or making proposals."""
+
+    fps: float | None = o.typed_flag(ABOUT_FPS)
+
+
+@dataclass(frozen=True)
+class CorpusInputs(VerificationInputs, Inputs):
+    """Inputs of one system that is measured, and the place of the measurement: in memory, in shards, on a cluster."""
 
     utterance_scores: str | None = o.typed_flag(
         "Scores of whole utterances. Measures of utterances are of these; REFERENCES may then be a protocol, and "
@@ -526,6 +526,14 @@ class UtteranceInputs(VerificationInputs):
     boundary_scores: str | None = o.typed_flag(
         "Scores of a boundary track, high where spoof begins or ends, for point-boundary-eer@20ms."
     )
+    fps: float | None = o.typed_flag(ABOUT_FPS)
+    stream: bool | None = o.typed_flag(
+        "Measure shard by shard, with little memory and files on disk. Files larger than memory need no flag."
+    )
+    jobs: int | None = o.typed_flag(
+        "Number of processes, with shards on disk; slower than one if all fits into memory.", "--jobs", "-j"
+    )
+    scheduler: str | None = o.typed_flag("Measure Parquet files on the workers of this Dask scheduler: tcp://...")
 
     def check(self, measures: list[str] | None) -> None:
         """Refuse, before long work, what would not be used."""
@@ -544,43 +552,63 @@ class UtteranceInputs(VerificationInputs):
             raise UsageError("--boundary-scores: no measure needs them; add -m point-boundary-eer@20ms")
         super().check(measures)
 
-    def placed(self, inputs: Inputs) -> tuple[UtteranceInputs, Inputs]:
+    def placed(self) -> CorpusInputs:
         """Scores of whole utterances in the place of SCORES are as good as --utterance-scores."""
-        where = inputs.scores
-        given = self.utterance_scores is not None or inputs.dataset is not None or inputs.references is None
-        if given or where is None or not inputs.has_utterance_scores(where):
-            return self, inputs
-        stated = self.utterance_scores_format or inputs.scores_format
-        whole = replace(self, utterance_scores=where, utterance_scores_format=stated)
-        return whole, replace(inputs, scores=None, scores_format=None)
+        where = self.scores
+        given = self.utterance_scores is not None or self.dataset is not None or self.references is None
+        if given or where is None or not self.has_utterance_scores(where):
+            return self
+        stated = self.utterance_scores_format or self.scores_format
+        return replace(self, utterance_scores=where, utterance_scores_format=stated, scores=None, scores_format=None)
 
-    def read_scores(self, inputs: Inputs) -> UtteranceScores:
-        """Read utterance scores as they were described; --higher and --column speak of them if there are no others."""
-        alone = self.alone(inputs)
-        own = replace(
-            inputs,
-            scores_format=self.utterance_scores_format,
-            column=self.utterance_column or (inputs.column if alone else None),
-            higher=self.utterance_higher or (inputs.higher if alone else None),
-        )
-        return own.read_utterance_scores(str(self.utterance_scores))
-
-    def read_boundaries(self, inputs: Inputs) -> Scores | None:
-        """Read the scores of a boundary track, if they are given."""
-        if self.boundary_scores is None:
-            return None
-        return replace(inputs, higher="spoof", column=None, scores_format=None).read_scores(self.boundary_scores)
-
-    def alone(self, inputs: Inputs) -> bool:
+    @property
+    def alone(self) -> bool:
         """True if utterance scores are all there is to measure."""
         if self.utterance_scores is None:
             return False
-        if inputs.dataset is None:
-            return inputs.scores is None
+        if self.dataset is None:
+            return self.scores is None
         # the only word typed beside a dataset is the scores; with a hop they may be in its folder
-        return inputs.references is None and inputs.hop is None
+        return self.references is None and self.hop is None
 
-    def refuse_stream(self) -> None:
+    @contextmanager
+    def opened(self, *, quiet: bool) -> Iterator[tuple[Corpus, References | Mapping[str, str] | None]]:
+        """Read all for as long as the context lasts; also the labels of whole utterances, if there are any."""
+        from spoofspan.evaluation.corpus import corpus_of
+
+        if self.alone:
+            truth = self.read_truth()
+            yield corpus_of(truth, self._read_given_scores()), truth
+        elif self.scheduler is not None:
+            self._refuse_stream()
+            with self.on_cluster(self.scheduler) as corpus:
+                yield corpus, None
+        elif self.jobs not in (None, 1) or self._streams():
+            self._refuse_stream()
+            if not (quiet or self.stream or self.dataset or self.too_large()):
+                o.say(["the files fit into memory; without --jobs this is often faster"])
+            with self.sharded(self.jobs) as corpus:
+                yield corpus, None
+        else:
+            utterances = None if self.utterance_scores is None else self._read_given_scores()
+            references, system = self._read_system()
+            boundaries = None
+            if self.boundary_scores is not None:
+                of_boundaries = replace(self, higher="spoof", column=None, scores_format=None)
+                boundaries = of_boundaries.read_scores(self.boundary_scores)
+            yield corpus_of(references, system, utterance_scores=utterances, boundary_scores=boundaries), None
+
+    def _read_given_scores(self) -> UtteranceScores:
+        """Read --utterance-scores; --higher and --column speak of them if there are no others."""
+        own = replace(
+            self,
+            scores_format=self.utterance_scores_format,
+            column=self.utterance_column or (self.column if self.alone else None),
+            higher=self.utterance_higher or (self.higher if self.alone else None),
+        )
+        return own.read_utterance_scores(str(self.utterance_scores))
+
+    def _refuse_stream(self) -> None:
         """Utterance scores and boundary scores are not cut into shards."""
         if self.boundary_scores is not None:
             raise UsageError("--boundary-scores need the corpus in memory; leave --stream, --jobs and --scheduler out")
@@ -590,91 +618,33 @@ class UtteranceInputs(VerificationInputs):
                 "utterances apart: spoofspan eval REFERENCES --utterance-scores FILE"
             )
 
-
-@dataclass(frozen=True)
-class ProposalFlags(o.RangeOptions):
-    """Options for reading or making proposals."""
-
-    fps: float | None = o.typed_flag("Frames per second, if the times of proposals are frame numbers.")
-
-    def streams(self, inputs: Inputs, stream: bool | None) -> bool:
+    def _streams(self) -> bool:
         """True to read shard by shard, as it was typed or as the files need it; proposals cannot be."""
-        if _file_of_proposals(inputs) is not None:
-            if stream:
-                raise UsageError(
-                    "--stream goes with scores, and these are proposals, which are read whole; leave it out"
-                )
-            return False
-        return inputs.too_large() if stream is None else stream
+        if self._file_of_proposals() is None:
+            return self.too_large() if self.stream is None else self.stream
+        if self.stream:
+            raise UsageError("--stream goes with scores, and these are proposals, which are read whole; leave it out")
+        return False
 
-    def read(self, inputs: Inputs) -> tuple[References, Scores | Proposals]:
+    def _read_system(self) -> tuple[References, Scores | Proposals]:
         """Read both sides."""
-        where = _file_of_proposals(inputs)
+        where = self._file_of_proposals()
         if where is None:
             if self.fps is not None:
                 raise UsageError(
                     "--fps, or the --benchmark that sets it, is for proposals, and these are scores; give a file of "
                     "proposals, or leave it out"
                 )
-            return inputs.read()
+            return self.read()
         o.refuse_typed(
-            inputs, ("higher", "column", "label2id"), f"speaks of scores, and {where} has proposals; leave it out"
+            self, ("higher", "column", "label2id"), f"speaks of scores, and {where} has proposals; leave it out"
         )
-        if inputs.dataset is not None:
-            inputs = replace(inputs, references=None, hop=None)
+        inputs = self if self.dataset is None else replace(self, references=None, hop=None)
         references, _ = replace(inputs, scores=None, scores_format=None).read_known()
         return references, inputs.read_proposals(where, self.fps)
 
-
-@dataclass(frozen=True)
-class WhereMeasured:
-    """Place of a measurement: in memory, shard by shard, or on a cluster."""
-
-    stream: bool | None = o.typed_flag(
-        "Measure shard by shard, with little memory and files on disk. Files larger than memory need no flag."
-    )
-    jobs: int | None = o.typed_flag(
-        "Number of processes, with shards on disk; slower than one if all fits into memory.", "--jobs", "-j"
-    )
-    scheduler: str | None = o.typed_flag("Measure Parquet files on the workers of this Dask scheduler: tcp://...")
-
-
-@contextmanager
-def opened_corpus(
-    inputs: Inputs, more: UtteranceInputs, proposals: ProposalFlags, where: WhereMeasured, *, quiet: bool
-) -> Iterator[tuple[Corpus, References | Mapping[str, str] | None]]:
-    """Read what was typed, for as long as the context lasts; also the labels of whole utterances, if there are any."""
-    from spoofspan.evaluation.corpus import corpus_of
-
-    if more.alone(inputs):
-        truth = inputs.read_truth()
-        yield corpus_of(truth, more.read_scores(inputs)), truth
-    elif where.scheduler is not None:
-        more.refuse_stream()
-        with inputs.on_cluster(where.scheduler) as corpus:
-            yield corpus, None
-    elif where.jobs not in (None, 1) or proposals.streams(inputs, where.stream):
-        more.refuse_stream()
-        if not (quiet or where.stream or inputs.dataset or inputs.too_large()):
-            o.say(["the files fit into memory; without --jobs this is often faster"])
-        with inputs.sharded(where.jobs) as corpus:
-            yield corpus, None
-    else:
-        utterances = None if more.utterance_scores is None else more.read_scores(inputs)
-        references, system = proposals.read(inputs)
-        boundaries = more.read_boundaries(inputs)
-        yield corpus_of(references, system, utterance_scores=utterances, boundary_scores=boundaries), None
-
-
-def _file_of_proposals(inputs: Inputs) -> str | None:
-    """Path typed as SCORES, if it is or shall be read as proposals."""
-    where = inputs.scores
-    if inputs.dataset is not None and where is None:  # the only word typed
-        where = inputs.references
-    return where if where is not None and inputs.has_proposals(where) else None
-
-
-takes_utterance_scores = o.takes_options("more", UtteranceInputs)
-takes_verification = o.takes_options("verification", VerificationInputs)
-takes_proposals = o.takes_options("proposals", ProposalFlags)
-takes_where = o.takes_options("where", WhereMeasured)
+    def _file_of_proposals(self) -> str | None:
+        """Path typed as SCORES, if it is or shall be read as proposals."""
+        # beside a dataset, the only word typed is the scores
+        where = self.references if self.dataset is not None and self.scores is None else self.scores
+        return where if where is not None and self.has_proposals(where) else None

@@ -30,7 +30,6 @@ class JudgingOptions:
     allow_code: bool = o.typed_flag(o.ABOUT_CODE, "--allow-code", default=False)
 
 
-@o.takes_options("judging", JudgingOptions)
 def locate(
     *,
     recordings: Annotated[
@@ -51,7 +50,7 @@ def locate(
         None, "Threshold from calibrate --miss-rate, with its promise. Ranges of any length are kept then."
     ),
     judging: JudgingOptions,
-    output: o.OutputFormat = o.Output.text,
+    format: o.Format = "text",
     force: o.Force = False,
     quiet: o.Quiet = False,
 ) -> None:
@@ -90,10 +89,10 @@ def locate(
     found = locate_spoofs(sounds, model, **vars(judging), keep=PAGE if page else Listening())
     said = (replace(one, problem=in_words_of_the_shell(one.problem)) for one in found.recordings)
     found = replace(found, recordings=tuple(said))  # before anything of it is shown or written
-    if output is o.Output.text:
+    if format == "text":
         click.echo(found)
     else:
-        o.show(finite(found.to_dict()), [found.table], output)
+        o.Output(format).show(finite(found.to_dict()), [found.table])
     for target in out or ():  # after the verdicts, which long work must not lose
         found.write(target, force=force)
     bad = [one for one in found.recordings if one.problem]

@@ -1,22 +1,19 @@
 """Options of the commands, and how a result is printed.
 
-A flag of one command is the default of its parameter (:func:`flag`); one of several commands is a type of this module.
-Every rule is a flag of the same name, made of its declaration in :mod:`spoofspan.data.rules`.
+A flag of one command is the default of its parameter (:func:`flag`); one of several commands, or a group of them, is a
+type of this module. Every rule is a flag of the same name, made of its declaration in :mod:`spoofspan.data.rules`.
 """
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
-from enum import Enum
-from functools import wraps
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import click
 from click.core import ParameterSource
@@ -26,7 +23,7 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.terminal import screen_of
 from spoofspan.cli import completion
 from spoofspan.cli.completion import Names, among
-from spoofspan.cli.declarations import argument, declared_option
+from spoofspan.cli.declarations import OptionGroup, argument, declared_option
 from spoofspan.data.rules import CONVENTIONS, RULES, Rule
 from spoofspan.uncertainty.methods import DEFAULT_METHOD, METHODS
 
@@ -36,31 +33,10 @@ if TYPE_CHECKING:
     from spoofspan.report.table import Table
     from spoofspan.uncertainty import Resampling
 
-Command = Callable[..., None]
-
-
-class Output(str, Enum):
-    """Format of printed results."""
-
-    text = "text"
-    json = "json"
-    markdown = "markdown"
-    latex = "latex"
-    csv = "csv"
-    html = "html"
-
-
 # Switches of packages that are imported later, and print of their own accord.
 OTHERS_QUIET = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "TRANSFORMERS_VERBOSITY": "error"}
 # What the name of a file says of its content; .gz and .zst after it pack it.
-ENDINGS = {
-    ".txt": Output.text,
-    ".json": Output.json,
-    ".md": Output.markdown,
-    ".tex": Output.latex,
-    ".csv": Output.csv,
-    ".html": Output.html,
-}
+ENDINGS = {".txt": "text", ".json": "json", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".html": "html"}
 
 
 def flag(default: Any, about: str, *names: str, of: Names = (), **more: Any) -> Any:
@@ -69,7 +45,7 @@ def flag(default: Any, about: str, *names: str, of: Names = (), **more: Any) -> 
 
 
 def typed_flag(about: str, *names: str, default: Any = None, of: Names = (), **more: Any) -> Any:
-    """A flag in a dataclass of flags (:func:`takes_options`), with its value if it is not typed."""
+    """A flag in a dataclass of flags, with its value if it is not typed."""
     return field(default=default, metadata={"option": option(about, *names, of=of, **more)})
 
 
@@ -97,62 +73,17 @@ def _by_ending(context: click.Context, _parameter: click.Parameter, out: Path | 
         return out
     ending = Path(out.name.removesuffix(".gz").removesuffix(".zst")).suffix.lower()
     named = ENDINGS.get(ending)
-    source = context.get_parameter_source("output")
-    typed = context.params["output"] if source is ParameterSource.COMMANDLINE else None
+    source = context.get_parameter_source("format")
+    typed = context.params["format"] if source is ParameterSource.COMMANDLINE else None
     if typed is None and named is None and ending:
         raise UsageError(f"--out {out}: the ending must be one of {', '.join(ENDINGS)}; for any other give --format")
-    if typed is not None and named is not None and typed is not named:
+    if typed is not None and named is not None and typed != named:
         raise UsageError(
-            f"--out {out} means --format {named.value}, and --format {typed.value} was given; leave --format out, or "
-            f"choose a name that ends in {next(end for end, one in ENDINGS.items() if one is typed)}"
+            f"--out {out} means --format {named}, and --format {typed} was given; leave --format out, or choose a name "
+            f"that ends in {next(end for end, one in ENDINGS.items() if one == typed)}"
         )
-    context.params["output"] = typed or named or Output.text
+    context.params["format"] = typed or named or "text"
     return out
-
-
-def takes(
-    name: str, flags: Mapping[str, Any], build: Callable[..., Any], defaults: Mapping[str, Any] | None = None
-) -> Callable[[Command], Command]:
-    """Replace the parameter ``name`` of a command by a group of flags; the command gets what is built of them.
-
-    The flags default to None where ``defaults`` has nothing; they stand in the command's
-    signature as if they were written there.
-    """
-    values = defaults or {}
-
-    def decorate(command: Command) -> Command:
-        @wraps(command)
-        def with_flags(**typed: Any) -> None:
-            built = build(**{flag: typed.pop(flag) for flag in flags})
-            command(**typed, **{name: built})
-
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        shared = [
-            inspect.Parameter(flag, keyword, default=values.get(flag), annotation=kind) for flag, kind in flags.items()
-        ]
-        own = inspect.signature(command, eval_str=True)
-        parameters = [
-            one
-            for parameter in own.parameters.values()
-            for one in (shared if parameter.name == name else [parameter.replace(kind=keyword)])
-        ]
-        return with_parameters(with_flags, parameters)
-
-    return decorate
-
-
-def with_parameters(command: Command, parameters: list[inspect.Parameter]) -> Command:
-    """Declare these parameters of a command, in its signature and in its annotations."""
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in parameters}
-    return command
-
-
-def takes_options(name: str, options: type) -> Callable[[Command], Command]:
-    """Give a command the flags that are the fields of a dataclass, in the place of its parameter ``name``."""
-    types = get_type_hints(options, include_extras=True)
-    flags = {one.name: cast(Any, Annotated)[types[one.name], one.metadata["option"]] for one in fields(options)}
-    return takes(name, flags, options, {one.name: one.default for one in fields(options)})
 
 
 def typed_values(flags: object, names: Iterable[str]) -> dict[str, Any]:
@@ -229,8 +160,9 @@ ScoresAre = Annotated[
     str | None,
     option("Meaning of the scores: llr or probability. Cllr, actDCF and other measures of calibration need it."),
 ]
-OutputFormat = Annotated[
-    Output, option("text, json, markdown, latex, csv or html.", "--format", metavar="FORMAT", is_eager=True)
+Format = Annotated[
+    Literal["text", "json", "markdown", "latex", "csv", "html"],
+    option("text, json, markdown, latex, csv or html.", "--format", metavar="FORMAT", is_eager=True),
 ]
 Out = Annotated[
     Path | None,
@@ -266,6 +198,36 @@ def polarity(higher: str | None) -> Higher | None:
     return cast("Higher | None", higher)
 
 
+# ---------------------------------------------------------------- lists
+
+
+def words_in(text: str) -> list[str]:
+    """Words as they are typed, with commas between them."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def resolutions_in(text: str, flag: str, form: str = "milliseconds, with commas between them: 10,20,40") -> list[float]:
+    """Resolutions (seconds) as they are typed: in ms, or with a unit, as in measures."""
+    from spoofspan.measures.measure import Measure
+
+    spelled = [word if word.endswith("s") else f"{word}ms" for word in words_in(text)]
+    try:
+        found = [float(Measure.parse(f"point-eer@{one}").resolution or 0) for one in spelled]
+    except UsageError:
+        found = []
+    if not found or min(found) < 0.001:  # under a millisecond: seconds, probably
+        raise UsageError(f"{flag} {text}: write {form}")
+    return found
+
+
+def resolution_in(text: str, flag: str) -> float:
+    """The only resolution that is typed, in seconds."""
+    found = resolutions_in(text, flag, "milliseconds, such as 160")
+    if len(found) > 1:
+        raise UsageError(f"{flag} {text}: give points of one resolution, such as 160")
+    return found[0]
+
+
 # ---------------------------------------------------------------- rules
 
 
@@ -289,13 +251,15 @@ def given_rules(**flags: Any) -> dict[str, Any]:
     return rules
 
 
-def _takes_rules_of(measure: str) -> Callable[[Command], Command]:
-    return takes("rules", {name: _rule_flag(rule) for name, rule in RULES.items() if measure in rule.of}, given_rules)
+def _rules_of(measure: str, **more: Any) -> OptionGroup:
+    rules = {name: _rule_flag(rule) for name, rule in RULES.items() if measure in rule.of}
+    return OptionGroup({"convention": Convention, **more, **rules}, given_rules, {"convention": "default"})
 
 
-takes_rules = _takes_rules_of("point")
+# The convention, the EER rule and the rules, as keyword arguments of measuring functions.
+PointRules = Annotated[dict[str, Any], _rules_of("point", eer_rule=EerRule)]
 # Rules of points mean nothing to a command that measures no points.
-takes_range_rules = _takes_rules_of("range")
+RangeRules = Annotated[dict[str, Any], _rules_of("range")]
 
 
 # ---------------------------------------------------------------- groups of flags
@@ -318,9 +282,6 @@ class RangeOptions:
         refuse_typed(self, self.arguments(), why)
 
 
-takes_ranges = takes_options("ranges", RangeOptions)
-
-
 @dataclass(frozen=True)
 class BootstrapOptions:
     """Flags of intervals: what is left out or resampled, and how; None for those that were not typed."""
@@ -338,7 +299,6 @@ class BootstrapOptions:
     )
     replicates: int | None = typed_flag("Number of bootstrap replicates.", show_default="2000")
     seed: int | None = typed_flag("Seed of the bootstrap.", show_default="0")
-    workers: int | None = typed_flag("Threads of the bootstrap; they do not change the result.")
 
     def resampling_if_asked(self, metadata: Where | Sequence[Where] | None, bare_ids: bool | None) -> Resampling | None:
         """Resampling, if intervals are asked for; flags that only make sense with them are refused without."""
@@ -357,7 +317,7 @@ class BootstrapOptions:
         from spoofspan.uncertainty import Resampling
 
         told: dict[str, Any] = {} if replicates is None else {"replicates": replicates}
-        told |= typed_values(self, ("confidence", "replicates", "seed", "workers"))
+        told |= typed_values(self, ("confidence", "replicates", "seed"))
         told |= {} if self.interval is None else {"method": self.interval}
         return Resampling(**told, **cluster_arguments(metadata, self.cluster, bare_ids))
 
@@ -376,9 +336,6 @@ def cluster_arguments(
         return {"clusters": factors} if factors else {}
     ((name, column),) = factors.items()
     return {"clusters_are": name, "clusters": column}
-
-
-takes_bootstrap = takes_options("bootstrap", BootstrapOptions)
 
 
 # ---------------------------------------------------------------- results
@@ -400,18 +357,39 @@ def say(notes: Iterable[str]) -> None:
         click.echo(line, err=True)
 
 
-def deliver(text: str, output: Output, out: Path | None = None, force: bool = False) -> None:
-    """Print a result, or write it to a file, whole or not at all."""
-    if output is Output.html:
-        from spoofspan.report.table import html_document
+@dataclass(frozen=True)
+class Output:
+    """Format and file of a result; a file that cannot be written is refused before any work."""
 
-        text = html_document(text)
-    if out is None:
-        click.echo(text, nl=False)
-        return
-    from spoofspan.formats.writing import write_atomically
+    format: Format = "text"
+    out: Out = None
+    force: Force = False
+    quiet: Quiet = False
 
-    write_atomically(out, [text.encode()], force)
+    def __post_init__(self) -> None:
+        must_be_free(self.out, force=self.force)
+
+    def show(self, plain: Any, tables: Iterable[Table]) -> None:
+        """Print plain data (``--format json``) or the tables that say the same, or write them to a file."""
+        from spoofspan.report.table import json_text
+
+        if self.format == "json":
+            self.deliver(json_text(plain))
+        else:
+            self.deliver("\n".join(table.render(self.format) for table in tables))
+
+    def deliver(self, text: str) -> None:
+        """Print a result, or write it to a file, whole or not at all."""
+        if self.format == "html":
+            from spoofspan.report.table import html_document
+
+            text = html_document(text)
+        if self.out is None:
+            click.echo(text, nl=False)
+            return
+        from spoofspan.formats.writing import write_atomically
+
+        write_atomically(self.out, [text.encode()], self.force)
 
 
 def write_page(page: str, out: Path, force: bool) -> None:
@@ -421,13 +399,3 @@ def write_page(page: str, out: Path, force: bool) -> None:
     data = page.encode()
     write_atomically(out, [data], force)
     click.echo(f"{out}: {len(data) / 1e6:.1f} MB, open it in a browser", err=True)
-
-
-def show(plain: Any, tables: Iterable[Table], output: Output, out: Path | None = None, force: bool = False) -> None:
-    """Print plain data (``--format json``) or the tables that say the same, or write them to a file."""
-    from spoofspan.report.table import json_text
-
-    if output is Output.json:
-        deliver(json_text(plain), output, out, force)
-    else:
-        deliver("\n".join(table.render(output.value) for table in tables), output, out, force)

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.system_inputs import Systems, takes_systems
-from spoofspan.cli.table import resolutions_in
+from spoofspan.cli.system_inputs import OneSet
 
 
-@takes_systems
-@o.takes_bootstrap
-@o.takes_rules
 def paper(
     *,
-    systems: Systems,
+    systems: OneSet,
     out: Path = o.flag(..., "The folder to write.", show_default=False),
     venue: str = o.flag("ieeetran", "ieeetran or interspeech: class and column width.", of=["ieeetran", "interspeech"]),
     resolutions: str | None = o.flag(None, "Lengths of the points in ms: 10,20,40 (default: the paper's)."),
     utterance: str | None = o.flag(None, "The utterance of the figures that show one.", show_default="chosen"),
     metadata: o.Metadata = None,
     bootstrap: o.BootstrapOptions,
-    convention: o.Convention = "default",
-    eer_rule: o.EerRule = None,
     force: o.Force = False,
     quiet: o.Quiet = False,
-    rules: dict[str, Any],
+    rules: o.PointRules,
 ) -> None:
     """Write the table, figures, methods and signatures of a paper.
 
@@ -59,7 +52,7 @@ def paper(
     references, found = systems.read_trained(1)
     if utterance is not None and utterance not in references.utterances:  # type: ignore[union-attr]
         raise UsageError(f"--utterance {utterance}: {nearest_name(utterance, references.utterances)}")  # type: ignore[union-attr]
-    points = PAPER_RESOLUTIONS if resolutions is None else tuple(resolutions_in(resolutions, "--resolutions"))
+    points = PAPER_RESOLUTIONS if resolutions is None else tuple(o.resolutions_in(resolutions, "--resolutions"))
     kit = PaperKit(
         references,  # type: ignore[arg-type] # scores in time have references
         found,  # type: ignore[arg-type] # proposals are refused when they are measured
@@ -67,7 +60,7 @@ def paper(
         utterance,
         points,
         bootstrap.resampling(metadata or systems.metadata(), systems.typed.bare_ids),
-        {"convention": convention, "eer_rule": eer_rule, **rules},
+        rules,
     )
     contents = kit.files()
     out.mkdir(parents=True, exist_ok=True)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.system_inputs import Systems, takes_systems
+from spoofspan.cli.system_inputs import OneSet
 
 LIKE_A_SHARE = 0.3  # per cent: hardly an EER, and more likely a fraction
 
 
-@takes_systems
-@o.takes_rules
 def plan(
     *,
-    systems: Systems,
+    systems: OneSet,
     measure: str | None = o.measure_flag(None, "The measure; range-eer, or utterance-eer of whole utterances."),
     first: float | None = o.flag(None, "First value in printed units (5.2). Default: as measured.", "--from"),
     second: float | None = o.flag(None, "Second value (5.5). Default: that of the second system.", "--to"),
@@ -29,13 +25,8 @@ def plan(
         of=["speaker", "speaker,attack", "utterance"],
     ),
     scores_are: o.ScoresAre = None,
-    convention: o.Convention = "default",
-    eer_rule: o.EerRule = None,
-    output: o.OutputFormat = o.Output.text,
-    out: o.Out = None,
-    force: o.Force = False,
-    quiet: o.Quiet = False,
-    rules: dict[str, Any],
+    output: o.Output,
+    rules: o.PointRules,
 ) -> None:
     """Plan a test set: how many utterances or speakers separate two values.
 
@@ -56,18 +47,16 @@ def plan(
     from spoofspan.report.verdicts import size_table
     from spoofspan.uncertainty.sample_size import sample_size
 
-    o.must_be_free(out, force=force)
     measure = measure or systems.default_measure
     references, scores = systems.read_each(fewest=1)
     if len(scores) == 1 and second is None:
         raise UsageError("give two values to separate, such as --from 5.2 --to 5.5, or the scores of two systems")
     how = o.cluster_arguments(metadata or systems.metadata(), cluster, systems.typed.bare_ids)
-    how |= {"convention": convention, "eer_rule": eer_rule, "scores_are": scores_are, **rules}
-    how |= {"power": power, "confidence": confidence, "correlation": correlation}
+    how |= {"power": power, "confidence": confidence, "correlation": correlation, "scores_are": scores_are, **rules}
     scale = 100.0 if in_percent(measure) else 1.0
     small = next((value for value in (first, second) if value is not None and 0 < value < LIKE_A_SHARE), None)
     if scale > 1 and small is not None:
         o.say([f"warning: --from and --to are in per cent: {small:g} is {small:g} %"])
     first, second = (None if value is None else value / scale for value in (first, second))
     found = sample_size(references, scores, measure, first=first, second=second, **how)
-    o.show({"spoofspan": __version__, "plan": finite(found.to_dict())}, [size_table(found)], output, out, force)
+    output.show({"spoofspan": __version__, "plan": finite(found.to_dict())}, [size_table(found)])

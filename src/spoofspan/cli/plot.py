@@ -3,49 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from spoofspan.base.errors import UsageError
 from spoofspan.base.lazy import LazyMapping
 from spoofspan.base.progress import progress
 from spoofspan.cli import options as o
-from spoofspan.cli.system_inputs import Systems, takes_systems
-from spoofspan.cli.table import resolutions_in
+from spoofspan.cli.system_inputs import OneSet
 
-
-class FigureKind(str, Enum):
-    """The figures."""
-
-    det = "det"
-    roc = "roc"
-    threshold = "threshold"
-    scores = "scores"
-    resolution = "resolution"
-    boundary = "boundary"
-    reliability = "reliability"
-    pav = "pav"
-    tippett = "tippett"
-    timeline = "timeline"
-    measurement = "measurement"
-    resampling = "resampling"
-
-
-OF_ONE_UTTERANCE = (FigureKind.timeline, FigureKind.measurement, FigureKind.resampling)
-OVER_THRESHOLDS = (FigureKind.det, FigureKind.roc, FigureKind.threshold, FigureKind.scores)
-OF_CALIBRATION = (FigureKind.reliability, FigureKind.pav, FigureKind.tippett)
+FigureKind = Literal[
+    "det",
+    "roc",
+    "threshold",
+    "scores",
+    "resolution",
+    "boundary",
+    "reliability",
+    "pav",
+    "tippett",
+    "timeline",
+    "measurement",
+    "resampling",
+]
+OF_ONE_UTTERANCE = ("timeline", "measurement", "resampling")
+OVER_THRESHOLDS = ("det", "roc", "threshold", "scores")
+OF_CALIBRATION = ("reliability", "pav", "tippett")
 OF_UTTERANCES = (*OVER_THRESHOLDS, *OF_CALIBRATION)  # figures that scores of whole utterances have
 MANY = 4  # systems, from which on a figure takes the width of a page
 
 
-@takes_systems
-@o.takes_ranges
-@o.takes_rules
 def plot(
     kind: Annotated[FigureKind, o.argument(help="Figure to draw.")],
     *,
-    systems: Systems,
+    systems: OneSet,
     out: Path = o.flag(..., "The .png, .svg or .pdf file to write.", show_default=False),
     width: str | None = o.flag(None, "column (80 mm), page (170 mm), or a number of mm."),
     resolution: str | None = o.flag(
@@ -61,11 +52,9 @@ def plot(
     threshold: float | None = o.flag(None, "Threshold in figures of one utterance; without it, that of the EER."),
     audio: Path | None = o.flag(None, "timeline: the recording, a WAV file."),
     ranges: o.RangeOptions,
-    convention: o.Convention = "default",
-    eer_rule: o.EerRule = None,
     force: o.Force = False,
     quiet: o.Quiet = False,
-    rules: dict[str, Any],
+    rules: o.PointRules,
 ) -> None:
     """Draw a figure of one system or several.
 
@@ -117,59 +106,56 @@ def plot(
     o.must_be_free(out, force=force)
     must_be_drawable(out)
     size = None if width is None else in_mm(width)
-    meant_for: dict[str, tuple[Any, tuple[FigureKind, ...]]] = {
-        "--resolution": (resolution, (*OVER_THRESHOLDS, *OF_CALIBRATION, FigureKind.measurement)),
-        "--resolutions": (resolutions, (FigureKind.resolution, FigureKind.resampling)),
-        "--confidence": (confidence, (FigureKind.det,)),
+    meant_for: dict[str, tuple[Any, tuple[str, ...]]] = {
+        "--resolution": (resolution, (*OVER_THRESHOLDS, *OF_CALIBRATION, "measurement")),
+        "--resolutions": (resolutions, ("resolution", "resampling")),
+        "--confidence": (confidence, ("det",)),
         "--scores-are": (scores_are, OF_CALIBRATION),
         "--prior": (prior, OF_CALIBRATION),
-        "--bins": (bins, (FigureKind.reliability,)),
+        "--bins": (bins, ("reliability",)),
         "--utterance": (utterance, OF_ONE_UTTERANCE),
         "--threshold": (threshold, OF_ONE_UTTERANCE),
-        "--audio": (audio, (FigureKind.timeline,)),
+        "--audio": (audio, ("timeline",)),
     }
     for flag, (value, kinds) in meant_for.items():
         if value is not None and kind not in kinds:
-            raise UsageError(f"{flag} means nothing to {kind.value}, only to {', '.join(one.value for one in kinds)}")
+            raise UsageError(f"{flag} means nothing to {kind}, only to {', '.join(kinds)}")
     if kind in OF_CALIBRATION and scores_are is None:
-        raise UsageError(
-            f"{kind.value} takes scores at their word: say what they are with --scores-are llr or probability"
-        )
-    how: dict[str, Any] = {"style": OURS, "convention": convention, **rules}
-    points = None if resolution is None else _one_resolution(resolution)
-    levels = None if resolutions is None else resolutions_in(resolutions, "--resolutions")
+        raise UsageError(f"{kind} takes scores at their word: say what they are with --scores-are llr or probability")
+    how: dict[str, Any] = {"style": OURS, **rules}
+    points = None if resolution is None else o.resolution_in(resolution, "--resolution")
+    levels = None if resolutions is None else o.resolutions_in(resolutions, "--resolutions")
     given: dict[str, Any] = {"scores_are": scores_are, "prior": prior, "bins": bins, "threshold": threshold}
     given |= {"resolution": points, "resolutions": levels, "confidence": confidence}
-    given |= {"audio": audio, "width": size, "eer_rule": eer_rule}
+    given |= {"audio": audio, "width": size}
     how |= {name: value for name, value in given.items() if value is not None}
-    figure = getattr(plots, kind.value)
+    figure = getattr(plots, kind)
 
-    def draw(*sides: Any, **arguments: Any) -> Any:
+    def draw(*sides: Any, **arguments: Any) -> None:
         with progress(f"drawing {out.name}"):
-            return figure(*sides, **arguments)
+            drawn = figure(*sides, **arguments)
+        save(drawn, out, force)
 
-    if kind is FigureKind.timeline and (unlabelled := systems.scores_alone()) is not None:
+    if kind == "timeline" and (unlabelled := systems.scores_alone()) is not None:
         if threshold is None:
             raise UsageError(
                 "without REFERENCES there is no EER, so give --threshold, on the scale of the scores; or give "
                 "REFERENCES"
             )
         only = {name: how[name] for name in ("style", "width", "threshold", "audio") if name in how}
-        scores = _one_system(kind, unlabelled)
-        save(draw(None, scores, _one_utterance(kind, utterance, scores), **only, **ranges.arguments()), out, force)
+        draw(None, _one_system(kind, unlabelled), utterance, **only, **ranges.arguments())
         return
     ranges.refuse_any("says how ranges are made of scores without references; leave it out")
     if systems.of_utterances:
         _refuse_without_time(kind, resolution)
     references: Any = systems.truth()
     files = systems.files()
-    if kind is FigureKind.resolution:
-        save(draw(references, systems.rows(files), **how), out, force)
+    if kind == "resolution":
+        draw(references, systems.rows(files), **how)
         return
     each = open_systems(files, systems.any_scores)
     if kind in OF_ONE_UTTERANCE:
-        scores = _one_system(kind, separate_seeds(each))
-        save(draw(references, scores, _one_utterance(kind, utterance, references), **how), out, force)
+        draw(references, _one_system(kind, separate_seeds(each)), utterance, **how)
         return
     if confidence is not None:
         how["resampling"] = o.cluster_arguments(systems.metadata(), None, systems.typed.bare_ids)
@@ -180,36 +166,21 @@ def plot(
     alone = next(iter(each.values()))
     if len(each) == len(alone) == 1:
         each = LazyMapping([files[0].system], lambda _: alone)  # a name that was typed
-    save(draw(references, each, **how), out, force)
+    draw(references, each, **how)
 
 
 def _one_system(kind: FigureKind, systems: Mapping[str, Any]) -> Any:
     if len(systems) != 1:
-        raise UsageError(f"{kind.value} shows one system; give one file of scores, not {len(systems)}")
+        raise UsageError(f"{kind} shows one system; give one file of scores, not {len(systems)}")
     return next(iter(systems.values()))
-
-
-def _one_utterance(kind: FigureKind, utterance: str | None, known: Any) -> str:
-    if utterance is None:
-        raise UsageError(f"{kind.value} shows one utterance; give --utterance, such as {known.utterances[0]}")
-    return utterance
 
 
 def _refuse_without_time(kind: FigureKind, resolution: str | None) -> None:
     """Refuse what scores of whole utterances have no data for."""
     if kind not in OF_UTTERANCES:
-        valid = ", ".join(one.value for one in OF_UTTERANCES)
-        raise UsageError(
-            f"{kind.value} shows errors in time, and these are scores of whole utterances; they have {valid}"
-        )
+        valid = ", ".join(OF_UTTERANCES)
+        raise UsageError(f"{kind} shows errors in time, and these are scores of whole utterances; they have {valid}")
     if resolution is not None:
         raise UsageError(
             "--resolution is the length of points in time, and these are scores of whole utterances; leave it out"
         )
-
-
-def _one_resolution(text: str) -> float:
-    found = resolutions_in(text, "--resolution")
-    if len(found) > 1:
-        raise UsageError(f"--resolution {text}: one figure shows points of one resolution; give one")
-    return found[0]

@@ -74,4 +74,4 @@ def publish(
         date=date,
         source=source,
     )
-    o.deliver(yaml_text(in_form(content, form, about, measure or ())), o.Output.text, out, force)
+    o.Output("text", out, force).deliver(yaml_text(in_form(content, form, about, measure or ())))

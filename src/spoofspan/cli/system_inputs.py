@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from spoofspan.base.errors import SpoofspanError, UsageError, nearest_name
 from spoofspan.cli import options as o
+from spoofspan.cli.declarations import OptionGroup
 from spoofspan.cli.inputs import FLAGS, Inputs
 from spoofspan.data.front_door import separate_seeds
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from spoofspan.data.references import References
     from spoofspan.data.scores import Scores
     from spoofspan.data.utterance_scores import UtteranceScores
+    from spoofspan.evaluation.stated_result import LearnedThreshold
     from spoofspan.formats.datasets.partialspoof_dataset import Dataset
     from spoofspan.formats.datasets.systems import SystemFile
     from spoofspan.formats.sources import Where
@@ -275,6 +277,34 @@ class Systems:
         return open_systems(files, partial(self._any_system, fps=fps), rows_of)
 
 
+def thresholds_by_system(
+    flag: str, typed: Sequence[str] | None, files: Sequence[str] | None, measure: str, names: Sequence[str] = ()
+) -> dict[str, LearnedThreshold]:
+    """Thresholds typed as NAME=NUMBER, or as NAME=FILE by ``flag``-from; those without a name are of all ``names``."""
+    from spoofspan.evaluation.stated_result import LearnedThreshold, read_threshold
+
+    found: dict[str, LearnedThreshold] = {}
+    for option, words in ((flag, typed), (f"{flag}-from", files)):
+        for word in words or ():
+            name, equals, value = word.partition("=")
+            if names and (not equals or Path(word).exists()):  # a path may have an = of its own
+                name, value = "", word
+            if not value or not (name or names):
+                raise UsageError(f"{option} {word}: say which system it is for, as {option} NAME=...")
+            if option == flag:
+                try:
+                    one = LearnedThreshold(float(value))
+                except ValueError:
+                    raise UsageError(f"{option} {word}: {value!r} is no number") from None
+            else:
+                one = read_threshold(Path(value), [measure])
+            for system in [name] if name else names:
+                if system in found:
+                    raise UsageError(f"{option} {word}: {system} has a threshold already; give one for each system")
+                found[system] = one
+    return found
+
+
 SCORES = Annotated[
     list[str] | None,
     o.argument(
@@ -291,7 +321,8 @@ HIGHER = Annotated[
     list[str] | None,
     o.option("Class with high scores: bonafide or spoof; NAME=spoof for one system. May be repeated.", "--higher"),
 ]
-takes_systems = o.takes("systems", FLAGS | {"higher": HIGHER, "scores": SCORES, "sets": SETS}, Systems.of_one_set)
-takes_systems_of_sets = o.takes(
-    "systems", FLAGS | {"higher": HIGHER, "scores": SCORES, "sets": SEVERAL_SETS}, Systems.of
-)
+# Systems on one set, and on several.
+OneSet = Annotated[Systems, OptionGroup(FLAGS | {"higher": HIGHER, "scores": SCORES, "sets": SETS}, Systems.of_one_set)]
+SeveralSets = Annotated[
+    Systems, OptionGroup(FLAGS | {"higher": HIGHER, "scores": SCORES, "sets": SEVERAL_SETS}, Systems.of)
+]

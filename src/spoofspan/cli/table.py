@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from spoofspan.base.errors import UsageError
 from spoofspan.base.lazy import LazyMapping
 from spoofspan.cli import options as o
-from spoofspan.cli.inputs import ProposalFlags, VerificationInputs, takes_proposals, takes_verification
-from spoofspan.cli.system_inputs import Systems, takes_systems_of_sets
+from spoofspan.cli.inputs import ProposalFlags, VerificationInputs
+from spoofspan.cli.system_inputs import SeveralSets, Systems
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References
@@ -20,14 +20,9 @@ if TYPE_CHECKING:
     from spoofspan.formats.datasets.systems import SystemFile
 
 
-@takes_systems_of_sets
-@takes_proposals
-@o.takes_bootstrap
-@takes_verification
-@o.takes_rules
 def table(
     *,
-    systems: Systems,
+    systems: SeveralSets,
     measure: list[str] | None = o.measure_flag(
         None,
         "A further column, such as event-f1@iou=0.5 or event-psds. May be repeated; proposals and scores of whole "
@@ -64,14 +59,9 @@ def table(
     proposals: ProposalFlags,
     bootstrap: o.BootstrapOptions,
     verification: VerificationInputs,
-    convention: o.Convention = "default",
-    eer_rule: o.EerRule = None,
-    output: o.OutputFormat = o.Output.text,
-    out: o.Out = None,
-    force: o.Force = False,
+    output: o.Output,
     full_signature: o.FullSignature = False,
-    quiet: o.Quiet = False,
-    rules: dict[str, Any],
+    rules: o.PointRules,
 ) -> None:
     """Measure systems at several resolutions.
 
@@ -104,13 +94,13 @@ def table(
     from spoofspan.report.resolutions import TableLook, check_alike, render, select_rows
     from spoofspan.uncertainty.comparison import letters_of
 
-    o.must_be_free(out, heatmap, force=force)
+    o.must_be_free(heatmap, force=output.force)
     verification.check(measure)
     if published and not systems.words and systems.typed.references is None and systems.typed.dataset is None:
         from spoofspan.report.published import published as register
         from spoofspan.report.published import published_table
 
-        o.show([one.to_dict() for one in register()], [published_table()], output, out, force)
+        output.show([one.to_dict() for one in register()], [published_table()])
         return
     if heatmap is not None:
         from spoofspan.report.figures.style import must_be_drawable
@@ -120,7 +110,7 @@ def table(
         raise UsageError("{set} stands for the name of a set: give --set, for example --set dev --set eval")
     if len(systems.sets) > 1 and not systems.names_sets():
         raise UsageError("several sets need {set} in REFERENCES or --dataset, where their names are filled in")
-    points = PAPER_RESOLUTIONS if resolutions is None else resolutions_in(resolutions, "--resolutions")
+    points = PAPER_RESOLUTIONS if resolutions is None else o.resolutions_in(resolutions, "--resolutions")
     tables: dict[str, ResolutionTable] = {}
     found_letters: dict[str, dict[str, dict[str, str]]] = {}
     for name in systems.sets or ("",):
@@ -132,8 +122,6 @@ def table(
         labels = _segment_labels(of_set, files, label_sources, segment_labels and fill_in_set(segment_labels, name))
         said = of_set.rows(files, proposals.fps)
         arguments: dict[str, Any] = {
-            "convention": convention,
-            "eer_rule": eer_rule,
             "scores_are": scores_are,
             "asv_scores": verification.read_asv(truth),
             **proposals.arguments(),
@@ -156,16 +144,16 @@ def table(
             how = arguments | vars(bootstrap.resampling(*clusters))
             found_letters[name] = letters_of(truth, said, tables[name], how)  # type: ignore[arg-type] # kinds that are mixed are refused
     check_alike(tables)
-    width = shutil.get_terminal_size().columns if out is None and sys.stdout.isatty() else None
+    width = shutil.get_terminal_size().columns if output.out is None and sys.stdout.isatty() else None
     if rows is not None:
-        tables = select_rows(tables, names_in(rows))
+        tables = select_rows(tables, o.words_in(rows))
     look = TableLook(
         decimals,
         floor,
         deviations=sd,
         bold=bold,
         letters=found_letters or None,
-        columns=tuple(names_in(columns or "")),
+        columns=tuple(o.words_in(columns or "")),
         caption=caption or "",
         label=tex_label,
         width=width,
@@ -174,17 +162,16 @@ def table(
     if published:
         from spoofspan.report.published import Beside, own_rows, render_beside
 
-        under: dict[str, Any] = {"convention": convention, "eer_rule": eer_rule, "rules": rules}
-        under |= {"label_sources": label_sources, "data": systems.typed.dataset or "", "decimals": decimals}
-        beside = Beside(*own_rows(tables), **under)
-        o.deliver(render_beside(tables, output.value, look, beside), output, out, force)
+        under: dict[str, Any] = {"data": systems.typed.dataset or "", "decimals": decimals}
+        beside = Beside(*own_rows(tables), rules, label_sources, **under)
+        output.deliver(render_beside(tables, output.format, look, beside))
     else:
-        o.deliver(render(tables, output.value, look), output, out, force)
+        output.deliver(render(tables, output.format, look))
     if heatmap is not None:
         from spoofspan.report.figures import plots
         from spoofspan.report.figures.style import OURS, save
 
-        save(plots.heatmap(tables, style=OURS, decimals=decimals), heatmap, force)
+        save(plots.heatmap(tables, style=OURS, decimals=decimals), heatmap, output.force)
 
 
 def _refuse_time(resolutions: str | None, heatmap: Path | None, label_sources: str) -> None:
@@ -215,22 +202,3 @@ def _segment_labels(
     if systems.typed.dataset is None:
         raise UsageError("--label-sources nii-2023 needs --dataset, or --segment-labels 'dev_seglab_{resolution}.npy'")
     return LazyMapping(hops, systems.segment_labels)
-
-
-def names_in(text: str) -> list[str]:
-    """Names as they are typed, with commas between them."""
-    return [word.strip() for word in text.split(",") if word.strip()]
-
-
-def resolutions_in(text: str, flag: str) -> list[float]:
-    """Resolutions (seconds) as they are typed: in ms, or with a unit, as in measures."""
-    from spoofspan.measures.measure import Measure
-
-    spelled = [word if word.endswith("s") else f"{word}ms" for word in names_in(text)]
-    try:
-        found = [float(Measure.parse(f"point-eer@{one}").resolution or 0) for one in spelled]
-    except UsageError:
-        found = []
-    if not found or min(found) < 0.001:  # under a millisecond: seconds, probably
-        raise UsageError(f"{flag} {text}: write milliseconds, with commas between them: 10,20,40")
-    return found

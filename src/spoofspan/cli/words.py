@@ -9,7 +9,6 @@ from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 
 if TYPE_CHECKING:
-    from spoofspan.data.references import References
     from spoofspan.evaluation.words import WordCorpus, Words
 
 Column = Callable[[str], Mapping[str, str]]
@@ -26,13 +25,6 @@ def check_tier(words: str | None, tier: str | None) -> None:
     """Refuse a tier of nothing."""
     if tier is not None and words is None:
         raise UsageError("--tier names the tier of --words; give both")
-
-
-def cut_system(references: References, scores: Any, words: Words) -> WordCorpus:
-    """Make an utterance of each word of an alignment, and say how many there are."""
-    cut = _cut(references, scores, words)
-    _say(cut)
-    return cut
 
 
 def cut_systems(references: Any, systems: Mapping[str, Any], words: Words) -> tuple[dict[str, Any], WordCorpus]:

@@ -9,16 +9,15 @@
     model.py          multi-resolution chain, branches, heads; the logistic baseline       <- read this first
     loss.py           the P2SGrad-based loss
     parts.py          front-ends, networks, losses and augmentations of one's own, by module:Class
-    labels.py         targets of windows, from References
-    batches.py        corpora, batches
-    training.py       the loop; validation.py: the development set after each epoch; augmentation.py: random channels
+    batches.py        corpora, targets of windows, batches
+    training.py       the loop, with the development set after each epoch; augmentation.py: random channels
     history.py        metrics of every epoch; callbacks
     scorers.py        a trained model, and a detector of splices without training
     scoring.py        recordings of any length -> Scores
     finishing.py      the end of a training: calibration, fusion; card.py: what a model says of itself
     model_sources.py  a model from a folder, an archive, the Hugging Face hub; shipped_models.py: those of the package
     locate.py         recordings -> where they are spoofed; located.py: verdicts, files; location_page.py: the page
-    listening.py      what a recording sounds like; out_of_domain.py, sound_notes.py: what to think of that
+    listening.py      what a recording sounds like, with notes; out_of_domain.py: whether it is of the training's kind
     chance.py         ranges that are expected by chance
 
 May import every package but ``corpus``, ``experiment``, ``demo``, ``integrations`` and ``cli``. The functions that

@@ -13,7 +13,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from spoofspan.cm.labels import TARGET
+from spoofspan.cm.batches import TARGET
 from spoofspan.cm.parts import WindowLosses
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from spoofspan.base.errors import SpoofspanError, UsageError, nearest_name
-from spoofspan.cm.listening import Heard
-from spoofspan.cm.sound_notes import heard_band
+from spoofspan.cm.listening import Heard, heard_band
 from spoofspan.formats.sound import RATE, Sound
 
 PREFIX = "builtin:"

@@ -6,6 +6,8 @@ not.
 
 The loss of a batch is divided by the windows of the *whole* batch, known beforehand; processes and accumulated parts
 add up to its gradient.
+
+The development set is measured by spoofspan on the model's scores, always in evaluation mode.
 """
 
 from __future__ import annotations
@@ -15,19 +17,23 @@ import json
 import math
 import sys
 import time
+import warnings
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
 from spoofspan.base import progress
-from spoofspan.base.errors import DataError, SpoofspanWarning, UsageError, warn_user
+from spoofspan.base.columns import offsets_of
+from spoofspan.base.errors import DataError, SpoofspanWarning, UndefinedMeasureError, UsageError, warn_user
 from spoofspan.base.extras import require
 from spoofspan.base.locks import own_folder
+from spoofspan.base.times import milliseconds
 from spoofspan.cm import checkpoints
 from spoofspan.cm.augmentation import through_channels
 from spoofspan.cm.batches import Batch, Pieces, TrainingData
@@ -36,12 +42,16 @@ from spoofspan.cm.distributed import Team, computing_in, joined, launch, leads
 from spoofspan.cm.distributed import threads as using_threads
 from spoofspan.cm.features import FrameFeatures, remembered_features
 from spoofspan.cm.finishing import NOT_STATED, finish
+from spoofspan.cm.frame_times import SEGMENT_BRANCHES, UTTERANCE, finest, resolution, scale_of
 from spoofspan.cm.history import Callback, History
-from spoofspan.cm.loss import whole_loss
+from spoofspan.cm.loss import whole_loss, window_errors
 from spoofspan.cm.model import build, members_of
+from spoofspan.cm.model import scores as scores_of
 from spoofspan.cm.model_sources import CONFIG, MODEL
-from spoofspan.cm.parts import own_augmentation, own_loss
-from spoofspan.cm.validation import validate
+from spoofspan.cm.parts import WindowLosses, own_augmentation, own_loss
+from spoofspan.data.references import References, durations_of
+from spoofspan.data.scores import Scores
+from spoofspan.evaluation.evaluate import evaluate
 from spoofspan.formats.writing import write_atomically
 
 LOOKED_AT = 256  # pieces that a front-end sees before it learns
@@ -141,21 +151,42 @@ def train(
         _check_folder(folder, config, resume)
         if data.shared and leads():
             warn_user(f"{data.shared}; give other recordings as dev= (--dev)", SpoofspanWarning)
-        parts = _parts_of(config, folder)
-        same_sound = not config.training.channels and config.augmentation.kind == "none"
-        with remembered_features() if same_sound else nullcontext():
-            for own, alone in parts.items():
-                if processes > 1:
-                    launch(_train, (alone, data, own, device, threads, say, callbacks), processes)
-                else:
-                    _train(alone, data, own, device, threads, say, callbacks)
+        with _features_once(config):
+            last = train_networks(config, data, folder, device, processes, threads, say, callbacks)
             if leads():
                 with using_threads(threads):
-                    if len(parts) > 1:
-                        _join(list(parts), folder, config)
                     finish(folder, config, data, device, licence)
-    _, about = checkpoints.read_tensors(list(parts)[-1] / checkpoints.STATE)
+    _, about = checkpoints.read_tensors(last / checkpoints.STATE)
     return Trained(folder, about["epoch"], about["best_epoch"], about["best"], config.training.stop_on)
+
+
+def train_networks(
+    config: Config,
+    data: TrainingData,
+    folder: Path,
+    device: str | None = None,
+    processes: int = 1,
+    threads: int = 1,
+    say: bool = False,
+    callbacks: Sequence[str | Callback] = (),
+) -> Path:
+    """Train the weights of a model, which then has no card; returns the folder of the last network."""
+    parts = _parts_of(config, folder)
+    with _features_once(config):
+        for own, alone in parts.items():
+            if processes > 1:
+                launch(_train, (alone, data, own, device, threads, say, callbacks), processes)
+            else:
+                _train(alone, data, own, device, threads, say, callbacks)
+    if len(parts) > 1 and leads():
+        _join(list(parts), folder, config)
+    return list(parts)[-1]
+
+
+def _features_once(config: Config) -> AbstractContextManager[None]:
+    """Compute the features of each recording once, if its sound is the same each time."""
+    same_sound = not config.training.channels and config.augmentation.kind == "none"
+    return remembered_features() if same_sound else nullcontext()
 
 
 def _parts_of(config: Config, folder: Path) -> dict[Path, Config]:
@@ -430,3 +461,92 @@ def _digest(data: TrainingData) -> str:
         for column in (references.offsets, references.starts, references.ends, references.labels):
             total.update(column.tobytes())
     return total.hexdigest()
+
+
+# ---------------------------------------------------------------- the development set
+
+Values = np.ndarray[tuple[int], np.dtype[np.float32]]
+ScoredPiece = tuple[int, dict[str, Values], dict[str, float]]  # its number; scores and losses of each branch
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The loss, and the measures of each branch (in that branch's own scores)."""
+
+    loss: float
+    measures: dict[str, dict[str, float]]
+    stop_on: float  # what decides which epoch is best; lower is better
+
+
+def validate(
+    model: nn.Module, pieces: Pieces, config: Config, team: Team, losses: WindowLosses | None = None
+) -> Validation:
+    """Score the development set and measure; the processes of a team share the work."""
+    model.eval()
+    found: list[ScoredPiece] = []
+    batches = team.share(pieces.in_order(config.training.batch_size))
+    recipe = config.training
+    reading = pieces.loader(batches, recipe.workers, team.device)
+    with torch.inference_mode(), progress.progress("validating", total=len(batches), unit="batches") as advance:
+        for batch in reading:
+            with computing_in(recipe.precision, team.device):
+                found += _scored(model, pieces, batch.to(team.device), losses)
+            advance(1)
+    found = sorted(team.gather(found), key=lambda one: one[0])
+    counted = pieces.windows(range(len(pieces)))
+    loss = sum(sum(errors[name] for _, _, errors in found) / max(counted[name], 1) for name in counted)
+    by_branch = {name: branch_scores(pieces, [values[name] for _, values, _ in found], name) for name in counted}
+    # what a warning says of a system's scores is no news of a model that has just begun to learn
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpoofspanWarning)
+        references, rules, stop_on = pieces.corpus.references, asdict(config.labels), config.training.stop_on
+        measures = {name: _eers(references, scores, name, rules) for name, scores in by_branch.items()}
+        if stop_on == "loss":
+            return Validation(loss, measures, loss)
+        return Validation(loss, measures, _value(references, by_branch[finest(by_branch) or UTTERANCE], stop_on, rules))
+
+
+def _value(references: References, scores: Scores, measure: str, rules: dict[str, Any]) -> float:
+    evaluation = evaluate(references, scores, [measure], **rules)
+    return float(next(iter(evaluation.measurements.values())).value)
+
+
+def _scored(model: nn.Module, pieces: Pieces, batch: Batch, losses: WindowLosses | None) -> list[ScoredPiece]:
+    """Scores and losses of the pieces of one batch."""
+    outputs = model(batch.waves, batch.samples)
+    rows = []
+    for row, piece in enumerate(batch.pieces):
+        values, errors = {}, {}
+        for name, out in outputs.items():
+            own = out[row : row + 1, : pieces.targets[piece][name].size]
+            values[name] = scores_of(own)[0].cpu().numpy()
+            errors[name] = float(window_errors(own, batch.targets[name][row : row + 1, : own.shape[1]], losses))
+        rows.append((piece, values, errors))
+    return rows
+
+
+def branch_scores(pieces: Pieces, values: list[Values], name: str) -> Scores:
+    """The scores of a branch for whole utterances, from those of their pieces in order."""
+    references = pieces.corpus.references
+    ids = references.utterances
+    owner = np.array([one.utterance for one in pieces.pieces])
+    if name == UTTERANCE:  # one range: the whole utterance; of several pieces, the lowest score
+        lowest = np.full(len(ids), np.inf, np.float32)
+        np.minimum.at(lowest, owner, np.concatenate(values))
+        starts, ends = np.zeros(len(ids), np.int64), durations_of(references, ids)
+        return Scores.from_columns(ids, np.arange(len(ids) + 1), lowest, starts=starts, ends=ends, higher="bonafide")
+    counts = np.bincount(owner, [one.size for one in values], len(ids)).astype(np.int64)
+    hop = resolution(scale_of(name))
+    return Scores.from_columns(ids, offsets_of(counts), np.concatenate(values), hop=hop, higher="bonafide")
+
+
+def _eers(references: References, scores: Scores, name: str, rules: dict[str, Any]) -> dict[str, float]:
+    """The EERs of a branch that the development set defines."""
+    wanted = [UTTERANCE + "-eer"]
+    if name in SEGMENT_BRANCHES:
+        wanted = ["range-eer", f"point-eer@{milliseconds(resolution(scale_of(name)))}"]
+    values = {}
+    for measure in wanted:
+        with suppress(UndefinedMeasureError):  # one class only: there is a loss, but no EER
+            values[measure] = _value(references, scores, measure, rules)
+    return values

@@ -4,11 +4,11 @@
 
     settings.py         every choice that decides the bytes of a corpus
     building.py         look, plan, make, label                                       <- read this first
-    source_folder.py    which recordings there are; public_corpora.py: VCTK, LibriTTS, ASVspoof
+    source_folder.py    which recordings there are, in a folder, a list, or VCTK, LibriTTS, ASVspoof
     survey.py           how long and how loud they are, and where someone speaks
     splice_plan.py      which utterance gets what
     splicing.py         an utterance of its plan: pieces joined by overlap-add
-    partialspoof_recipe.py  choice, joints and labels of the authors' scripts; speech_level.py: ITU-T P.56
+    partialspoof_recipe.py  choice, joints and labels of the authors' scripts
     provenance.py       where every sample comes from, and the labels that follow
     layout.py           the files of a corpus
     checking.py         whether a corpus is what its files say

@@ -11,9 +11,10 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -30,9 +31,19 @@ from spoofspan.corpus.builtin import (
     write_vocoded,
     write_voices,
 )
-from spoofspan.corpus.croissant import CROISSANT, croissant
-from spoofspan.corpus.frames import RATE
-from spoofspan.corpus.layout import ABOUT, DATABASE, SOURCES, WORK, SetFiles, sound_digest, write_json, write_set
+from spoofspan.corpus.frames import RATE, Float64
+from spoofspan.corpus.layout import (
+    ABOUT,
+    CROISSANT,
+    DATABASE,
+    SOURCES,
+    WORK,
+    SetFiles,
+    croissant,
+    sound_digest,
+    write_json,
+    write_set,
+)
 from spoofspan.corpus.provenance import BONA_FIDE, Provenance, labelled_ranges
 from spoofspan.corpus.settings import BUILDER_VERSION, PARTIALSPOOF, RECIPES, SETS, Settings, fingerprint
 from spoofspan.corpus.source_folder import (
@@ -44,7 +55,7 @@ from spoofspan.corpus.source_folder import (
     named_recordings,
     recordings_in,
 )
-from spoofspan.corpus.splice_plan import CorpusPlan, UtterancePlan, deal_speakers, held_out_attacks, make_plan
+from spoofspan.corpus.splice_plan import deal_speakers, held_out_attacks, make_plan
 from spoofspan.corpus.splicing import SpliceMaterial, make_utterance
 from spoofspan.corpus.survey import Surveyed, look_at
 from spoofspan.formats.sound import Sound, check_truncated, wav_bytes
@@ -56,11 +67,7 @@ BATCH = 24
 NOTE = "build.json"
 SPOOFED = "spoof"
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
 Noted = TypeVar("Noted", Surveyed, Provenance)
-Planned = TypeVar("Planned", bound="DataclassInstance")
 
 
 def build(
@@ -130,6 +137,14 @@ def build(
         check_source(given, out)
     chosen = replace(chosen, channel=chosen.channel or OPEN, attacks=chosen_vocoders(chosen.attacks))
     identity = {"builder": BUILDER_VERSION, **source_identity(given, selection), "settings": chosen.to_dict()}
+    use = check_truncated(truncated)
+    return build_folder(out, identity, lambda: _build(out, given, selection, use, chosen, workers, identity), force)
+
+
+def build_folder(
+    out: Path, identity: dict[str, Any], work: Callable[[], dict[str, Any]], force: bool
+) -> dict[str, Any]:
+    """Do the work in a folder that is made ready for it, unless everything is there; what ``corpus.json`` says."""
     # perhaps where nobody may write
     finished = None if force or (out / WORK).exists() else finished_about(out, identity)
     if finished is not None:
@@ -139,7 +154,7 @@ def build(
         if finished is not None:
             return finished
         try:
-            return _build(out, _Source(given, selection, check_truncated(truncated)), chosen, workers, identity)
+            return work()
         except SpoofspanError:
             if not (out / DATABASE).exists():  # nothing was made yet: the next start may have other settings
                 for name in (WORK, SOURCES):
@@ -147,21 +162,29 @@ def build(
             raise
 
 
-@dataclass(frozen=True)
-class _Source:
-    given: Path | None  # None: built-in voices
-    selection: Selection
-    truncated: str
-
-
-def _build(out: Path, source: _Source, chosen: Settings, workers: int, identity: dict[str, Any]) -> dict[str, Any]:
+def _build(
+    out: Path,
+    given: Path | None,  # None: built-in voices
+    selection: Selection,
+    truncated: str,
+    chosen: Settings,
+    workers: int,
+    identity: dict[str, Any],
+) -> dict[str, Any]:
     """Do what is not done yet, in a folder that was made ready."""
-    recordings = _recordings(out / SOURCES, source, chosen, workers)
+    where = given or write_voices(out / SOURCES, chosen, workers)
+    found = recordings_in(where, truncated, chosen.channel or OPEN, selection)
+    recordings = _with_spoofs(out / SOURCES, found, chosen, workers)
     survey = survey_recordings(out, recordings.items, chosen, workers)
-    if source.truncated == "use":
+    if truncated == "use":
         warn_of_truncated(recordings.items, survey)
     plan = make_plan(recordings.items, survey, chosen, recordings.attacks)
-    made = _make(out, plan, SpliceMaterial({one.name: one for one in recordings.items}, survey), chosen, workers)
+    material = SpliceMaterial({one.name: one for one in recordings.items}, survey)
+    # utterances of a speaker share recordings, so they are made by one worker
+    by_speaker = sorted(plan.utterances, key=lambda one: (one.subset, one.speaker, one.utterance))
+    make = partial(make_utterance, settings=chosen)
+    done = {one.utterance: one for one in make_all(out, by_speaker, material, make, workers, "making utterances")}
+    made = [done[one.utterance] for one in plan.utterances]
     sets = {subset: rows for subset in SETS if (rows := [one for one in made if one.subset == subset])}
     for subset, rows in sets.items():
         write_set(SetFiles(out, subset), rows, chosen)
@@ -184,11 +207,8 @@ def _build(out: Path, source: _Source, chosen: Settings, workers: int, identity:
     return about
 
 
-def _recordings(made: Path, source: _Source, chosen: Settings, workers: int) -> Recordings:
-    """The recordings of the source, and spoofs of them where these are asked for; what is made lies in ``made``."""
-    channel = chosen.channel or OPEN
-    where = source.given or write_voices(made, chosen, workers)
-    found = recordings_in(where, source.truncated, channel, source.selection)
+def _with_spoofs(made: Path, found: list[Recording], chosen: Settings, workers: int) -> Recordings:
+    """The recordings, and spoofs of them where these are asked for; what is made lies in ``made``."""
     if chosen.attacks == (COPY,):  # a control: copies in the place of all that is spoofed
         found = [one for one in found if one.attack is None]
     ids = attack_ids({*attacks_of(found), *chosen.attacks})
@@ -290,51 +310,48 @@ def _look(task: tuple[Path, Sequence[Recording], Settings]) -> list[Surveyed]:
 # ---------------------------------------------------------------- making
 
 
-@dataclass(frozen=True)
-class _Batch:
-    out: Path
-    plans: Sequence[UtterancePlan]
-    material: SpliceMaterial
-    settings: Settings
+class Planned(Protocol):
+    """The plan of an utterance, a dataclass."""
 
-    def make(self, plan: UtterancePlan) -> Provenance:
-        """Write the sound of an utterance; where it comes from."""
-        sound, provenance = make_utterance(plan, self.material, self.settings)
-        write_atomically(SetFiles(self.out, plan.subset).sound(plan.utterance), [wav_bytes(sound)], force=True)
-        return provenance
+    @property
+    def recordings(self) -> set[str]:
+        """The recordings that it is made of."""
 
 
-def _make(out: Path, plan: CorpusPlan, material: SpliceMaterial, settings: Settings, jobs: int) -> list[Provenance]:
-    """Make all utterances; return where they come from, in the order of the plan."""
-    (out / WORK / "made").mkdir(exist_ok=True)
-    for subset in {one.subset for one in plan.utterances}:
-        SetFiles(out, subset).make_folders()
-    # utterances of a speaker share recordings, so they are made by one worker
-    by_speaker = sorted(plan.utterances, key=lambda one: (one.subset, one.speaker, one.utterance))
-    batches = [_Batch(out, batch, _needed(batch, material), settings) for batch in in_batches(by_speaker, BATCH)]
-    done = do_all(_make_batch, batches, jobs, "making utterances", lambda batch: len(batch.plans))
-    made = {one.utterance: one for rows in done for one in rows}
-    return [made[one.utterance] for one in plan.utterances]
+Make = Callable[[Any, SpliceMaterial], tuple[Float64, Provenance]]
 
 
-def _needed(plans: Sequence[UtterancePlan], material: SpliceMaterial) -> SpliceMaterial:
-    return material.only(
-        {name for plan in plans for name in (plan.carrier, *(one.donor for one in plan.substitutions))}
-    )
-
-
-def _make_batch(batch: _Batch) -> list[Provenance]:
-    return made_once(batch.out, batch.plans, batch.material, batch.make)
-
-
-def made_once(
-    out: Path, plans: Sequence[Planned], material: SpliceMaterial, make: Callable[[Planned], Provenance]
+def make_all(
+    out: Path, plans: Sequence[Planned], material: SpliceMaterial, make: Make, jobs: int, what: str
 ) -> list[Provenance]:
+    """Make all utterances; return where they come from, in the order of the plans."""
+    (out / WORK / "made").mkdir(exist_ok=True)
+    tasks = [
+        (out, batch, material.only(set().union(*(one.recordings for one in batch))), make)
+        for batch in in_batches(plans, BATCH)
+    ]
+    done = do_all(_make_batch, tasks, jobs, what, lambda task: len(task[1]))
+    return [one for rows in done for one in rows]
+
+
+def _make_batch(task: tuple[Path, Sequence[Any], SpliceMaterial, Make]) -> list[Provenance]:
     """Make a batch of utterances; its note is written when all its sound files are."""
+    out, plans, material, make = task
+
+    def work() -> list[Provenance]:
+        made = []
+        for plan in plans:
+            sound, provenance = make(plan, material)
+            path = SetFiles(out, provenance.subset).sound(provenance.utterance)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, [wav_bytes(sound)], force=True)
+            made.append(provenance)
+        return made
+
     survey = material.survey
     # the name tells plans and recordings: where either has changed since, all is made anew
     same = fingerprint([[asdict(one) for one in plans], [asdict(survey[name]) for name in sorted(survey)]])
-    return noted(out / WORK / "made" / f"{same}.jsonl", Provenance, lambda: list(map(make, plans)))
+    return noted(out / WORK / "made" / f"{same}.jsonl", Provenance, work)
 
 
 def noted(note: Path, kind: type[Noted], work: Callable[[], list[Noted]]) -> list[Noted]:

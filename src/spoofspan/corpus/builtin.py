@@ -11,8 +11,6 @@ each. A vocoder that is held out is used for speakers of ``eval`` only.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +22,7 @@ import numpy as np
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.pool import do_all, in_batches
 from spoofspan.corpus.frames import Float64
+from spoofspan.corpus.layout import write_csv
 from spoofspan.corpus.settings import BUILDER_VERSION, BUILT_IN_SPEAKERS, BUILT_IN_UTTERANCES, SETS, Settings
 from spoofspan.corpus.source_folder import BONA_FIDE, Recording
 from spoofspan.corpus.splice_plan import check_held_out, stream
@@ -226,9 +225,7 @@ def write_recordings(
         parent.mkdir(parents=True, exist_ok=True)
     for _ in do_all(_write, in_batches(missing, BATCH), jobs, what, len):
         pass
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    write_atomically(folder / LIST, [text.getvalue().encode()], force=True)
+    write_csv(folder / LIST, rows)
     return folder / LIST
 
 

@@ -48,6 +48,11 @@ class UtterancePlan:
     carrier: str
     substitutions: tuple[Substitution, ...]
 
+    @property
+    def recordings(self) -> set[str]:
+        """The recordings that it is made of."""
+        return {self.carrier, *(one.donor for one in self.substitutions)}
+
 
 @dataclass(frozen=True)
 class CorpusPlan:

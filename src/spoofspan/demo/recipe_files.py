@@ -17,7 +17,7 @@ from spoofspan.corpus.checking import segments_of
 from spoofspan.data.references import SPOOF
 from spoofspan.evaluation.evaluate import range_eer
 from spoofspan.formats.arrays import partialspoof_scores
-from spoofspan.formats.arrays.npz import frames_by_utterance, write_npz
+from spoofspan.formats.arrays.npz import write_npz
 from spoofspan.formats.text import rttm
 from spoofspan.formats.text.durations import reco2dur_lines
 from spoofspan.formats.text.protocol import protocol_lines
@@ -29,25 +29,13 @@ if TYPE_CHECKING:
     from spoofspan.data.scores import Scores
 
 OTHER_TOOLS = "other-tools"  # the folder with the files of public tools
-ABOUT = {
-    "my_scores.txt": "The finest scores as <utterance> <frame> <score>, as a script of one's own may write them.",
-    "spoofed.rttm": "The spoofed ranges alone.",
-    "decisions.rttm": "What the system calls spoof at the threshold of its EER: hard decisions.",
-    "proposals.json": "The same as proposals, with the mean score as confidence.",
-    "labels.npz": "Labels as arrays, one per utterance and a value every 20 ms: 1 is bona fide, 0 spoof.",
-    "cm_scores.tsv": "One score per utterance, its lowest frame; keys.tsv has the labels, with made-up codecs.",
-    "columns.csv": "Made-up columns of each utterance: codec and language.",
-    "asv_scores.txt": "Made-up scores of a speaker verification system: <attack> <target|nontarget|spoof> <score>.",
-    OTHER_TOOLS: "The corpus in the files of the published script, partialspoof-metrics and WeDefense.",
-}
-
 Content = dict[str, Iterable[bytes]]
 
 
 def recipe_files(references: References, scores: Scores, protocol: Protocol) -> Content:
     """Files of the recipes, by name; the finest scores are those of ``scores``, higher for bona fide."""
     threshold = range_eer(references, scores).threshold
-    frames = dict(frames_by_utterance(scores, "the demo"))
+    frames = dict(scores.items())
     labels = ((one, (~spoof).astype(np.uint8)) for one, spoof in segments_of(references, 0.02).items())
     codecs = ["ab"[i % 2] for i in range(len(protocol))]
     rows = zip(protocol.utterance, protocol.label, (one or "-" for one in protocol.attack), codecs, strict=True)
@@ -70,7 +58,7 @@ def recipe_files(references: References, scores: Scores, protocol: Protocol) -> 
 def files_of_other_tools(references: References, systems: Mapping[float, Scores], protocol: Protocol) -> Content:
     """Files of the published script, partialspoof-metrics and WeDefense, under the names that these give them."""
     scores = systems[min(systems)]
-    frames = dict(frames_by_utterance(scores, "the demo"))
+    frames = dict(scores.items())
     as_lines = [f"{one} {k} {value!r} {-value!r}" for one, v in frames.items() for k, value in enumerate(v.tolist())]
     found: Content = {
         "rttm_2cls_0sil": rttm.write(references),

@@ -20,6 +20,7 @@ from spoofspan.base.errors import (
     NothingToMeasureError,
     UndefinedMeasureError,
     UsageError,
+    quietly,
     reason_of,
     strangers,
 )
@@ -29,7 +30,7 @@ from spoofspan.data.front_door import opens_inputs
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.corpus import Corpus, CorpusInMemory, LayLater, PlannedMass, ReadColumn, Shard
-from spoofspan.evaluation.crossed import check_column, quietly
+from spoofspan.evaluation.crossed import check_column
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationArguments, EvaluationOptions, Plan
 from spoofspan.evaluation.selections import (
@@ -346,7 +347,7 @@ class MeasuredCorpus:
     def _with_interval(self, name: str, planned: PlannedMass, found: Measurement) -> Measurement:
         if self.resampling is None:
             return found
-        from spoofspan.uncertainty.intervals import interval_of_system
+        from spoofspan.uncertainty.spreads import interval_of_system
 
         self.parts[name] = planned.system(Value(found.value, found.point))
         try:
@@ -360,7 +361,7 @@ class MeasuredCorpus:
         how = self.resampling
         if not differences or how is None or how.draws or len(self.parts) < 2:
             return Breakdown(*whole)
-        from spoofspan.uncertainty.group_differences import MeasuredGroups
+        from spoofspan.uncertainty.comparison import MeasuredGroups
 
         found = MeasuredGroups.of(self.parts, self.planned.mass.utterances, how)
         sample = found.as_sample("attack") if by == "attack" and "attack" not in how.factors else None

@@ -19,16 +19,14 @@ interval of a cell is that of its own utterances.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spoofspan.base.columns import Flags
-from spoofspan.base.errors import DataError, SpoofspanWarning, UndefinedMeasureError, UsageError, reason_of
+from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, quietly, reason_of
 from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
@@ -105,14 +103,6 @@ class CrossedBreakdown:
         return {**shown, **named, **amounts}
 
 
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Say nothing of wide gaps and few clusters, which small groups have."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpoofspanWarning)
-        yield
-
-
 def crossed(whole: PlannedMass, columns: Columns, resampling: Resampling | None = None) -> CrossedBreakdown:
     """Break a corpus down by one or two columns; with intervals, if it is said how to resample."""
     plan, mass = whole.plan, whole.mass
@@ -163,7 +153,7 @@ def _classes_of_utterances(mass: ScoreMass) -> Labels:
 
 def interval_in_cell(system: Measured, resampling: Resampling) -> Interval | None:
     """The interval of a cell; None where it has one cluster only, or replicates without a class."""
-    from spoofspan.uncertainty.intervals import interval_of_system
+    from spoofspan.uncertainty.spreads import interval_of_system
 
     try:
         with quietly():  # small cells are cautioned in their intervals

@@ -2,6 +2,10 @@
 
 Proposals are taken as they are. Scores become proposals under the rules of range measures (``docs/rules.md``, 8 to 14),
 at a threshold. Events are the spoof ranges that the references list, so rules that would make others are refused.
+
+Groups of events, by their attack or length or by how far they are from the edges of words, are found among all
+proposals: a proposal that takes an event of another group takes none of this one. False proposals belong to no event,
+so only what is of each event by itself has such groups: recall, boundary errors and the mean IoU.
 """
 
 from __future__ import annotations
@@ -15,21 +19,24 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from spoofspan.base.columns import positions
-from spoofspan.base.errors import NothingToMeasureError, UsageError
+from spoofspan.base.columns import Flags, positions, utterance_of_rows
+from spoofspan.base.errors import NothingToMeasureError, UsageError, nearest_name
 from spoofspan.base.hashing import ContentHash
 from spoofspan.base.progress import progress
-from spoofspan.base.times import duration_ns
+from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Rules, Touched, rules_for
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.crossed import Columns, CrossedBreakdown, CrossedCell, crossed_cells, interval_in_cell
+from spoofspan.evaluation.breakdown import DISTANCES, LENGTHS
+from spoofspan.evaluation.crossed import POOLED, Columns, CrossedBreakdown, CrossedCell, crossed_cells, interval_in_cell
 from spoofspan.evaluation.measurement import ALL_THRESHOLDS, EventMeasurement, counted
 from spoofspan.evaluation.plan import EvaluationOptions, HashedInputs
+from spoofspan.evaluation.selections import NO_ATTACK, NO_ATTACKS, bins
 from spoofspan.evaluation.signature import Signature, given_threshold, references_hash, sign_hashes, used_hash
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_runs import automatic_slack
+from spoofspan.measures.catalogue import EVENT_KINDS
 from spoofspan.measures.events.event_scores import EventCorpus, check_parameters, extents_of
 from spoofspan.measures.events.found_events import ScoredCorpus
 from spoofspan.measures.events.proposals_from_scores import (
@@ -37,13 +44,15 @@ from spoofspan.measures.events.proposals_from_scores import (
     proposals_from_runs,
     refuse_smoothing_ranges,
 )
-from spoofspan.measures.events.spoof_ranges import snap_matters, spoof_ranges
+from spoofspan.measures.events.spoof_ranges import events_and_heads, snap_matters, spoof_ranges
 from spoofspan.measures.events.tallies import EventTally, EventValue
+from spoofspan.measures.kind import EventKind
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
 
 if TYPE_CHECKING:
     from spoofspan.evaluation.corpus import CorpusInMemory
+    from spoofspan.evaluation.words import Words
     from spoofspan.uncertainty import Interval
     from spoofspan.uncertainty.event_intervals import MeasuredEvents
 
@@ -169,7 +178,7 @@ class EventEvaluation:
             found = tally.value(measure)
         interval = None
         if self.options.resampling is not None:
-            from spoofspan.uncertainty.intervals import interval_of_system
+            from spoofspan.uncertainty.spreads import interval_of_system
 
             interval = interval_of_system(self._system(measure, prepared, found.value), self.options.resampling)
         signer = partial(self.sign, measure)
@@ -295,9 +304,8 @@ class EventEvaluation:
         if self.inputs is None:
             system = {"proposals": proposals_hash(prepared.corpus.proposals, as_listed=as_listed)}
         else:
-            rows, inputs = prepared.about.counts_rows, self.inputs
-            said = {"score-rows": inputs.rows_hash} if rows else {"scores": inputs.scores_hash}
-            system = prepared.about.signed_system(said, automatic_slack(inputs.scores))
+            said = self.inputs.said(rows=prepared.about.counts_rows)
+            system = prepared.about.signed_system(said, self.inputs.slack)
         hashes = self._references_hash, used_hash(prepared.corpus.references.utterances)
         return sign_hashes(str(measure), prepared.about.how, rules, hashes, system)
 
@@ -384,3 +392,110 @@ def proposals_hash(proposals: Proposals, *, as_listed: bool) -> str:
     hashed.add("ends", proposals.ends[rows].astype("<i8"))
     hashed.add("confidences", (proposals.confidences[rows] + 0.0).astype("<f8"))
     return hashed.digest()
+
+
+# ---------------------------------------------------------------- groups of events
+
+GROUPS = ("attack", "length")
+NO_WORDS = "no words"
+
+
+def group_events(
+    evaluation: EventEvaluation, measure: Measure, by: str, words: Words | None = None
+) -> CrossedBreakdown:
+    """A measure of some events at a time, among all proposals."""
+    if by == "boundary" and words is None:
+        raise UsageError(
+            f"by='boundary' groups events by their distance from the edges of words, for {measure}; give these "
+            "(--words FILE), or a measure of ranges for the distance from true boundaries"
+        )
+    if by not in (*GROUPS, "boundary"):
+        raise UsageError(
+            f"by={by!r} cuts time, and {measure} is of whole events; {nearest_name(by, GROUPS)}, or give a column of "
+            "metadata"
+        )
+    if not measure.event_kind.by_event:
+        valid = (f"event-{kind.name}" for kind in EVENT_KINDS.values() if isinstance(kind, EventKind) and kind.by_event)
+        raise UsageError(
+            f"{measure} counts false proposals, or ranks all of them, and these belong to no {by}; by {by} there are "
+            f"{', '.join(valid)}"
+        )
+    from spoofspan.uncertainty.event_intervals import MeasuredEvents
+
+    corpus, how = evaluation.prepared_for(measure).corpus, evaluation.options.resampling
+
+    def cell(chosen: Flags | None, events: int) -> CrossedCell:
+        part = EventCorpus(corpus.references, corpus.proposals, chosen)
+
+        def value() -> tuple[float, Interval | None]:
+            found = part.value(measure).value
+            return found, None if how is None else interval_in_cell(MeasuredEvents(measure, [part], found), how)
+
+        return CrossedCell.of(value, 0, events)
+
+    if by == "boundary" and words is not None:
+        chosen = by_distance(corpus.references, words)
+    else:
+        chosen = by_attack(corpus.references) if by == "attack" else by_length(corpus.references)
+    cells = {(POOLED, POOLED): cell(None, sum(int(np.count_nonzero(one)) for one in chosen.values()))}
+    cells |= {(name, POOLED): cell(one, int(np.count_nonzero(one))) for name, one in chosen.items()}
+    about = "the events of each row are found among all proposals; false proposals belong to no event"
+    if by == "boundary":
+        about = f"distance of the farther edge of an event from the nearest edge of a word; {about}"
+    return CrossedBreakdown((by,), str(measure), "events", (POOLED, *chosen), (POOLED,), cells, about)
+
+
+def by_attack(references: References) -> dict[str, Flags]:
+    """The events of each attack; one that is united of ranges of several attacks has all their names."""
+    if references.attacks is None:
+        raise UsageError(NO_ATTACKS)
+    attacks, (_, heads) = references.attacks[references.labels == SPOOF], events_and_heads(references)
+    names = [*references.attack_names, NO_ATTACK]  # -1 is none
+    ends = [*heads[1:].tolist(), attacks.size]
+    of_event = [
+        "+".join(dict.fromkeys(names[code] for code in attacks[first:last].tolist()))
+        for first, last in zip(heads.tolist(), ends, strict=True)
+    ]
+    column = np.array(of_event, dtype=object)
+    return {name: np.array(column == name, bool) for name in sorted(set(of_event))}
+
+
+def by_length(references: References) -> dict[str, Flags]:
+    """The events between two lengths."""
+    events, _ = events_and_heads(references)
+    lengths = events.ends - events.starts
+    found = {name: (lengths >= low) & (lengths < high) for name, (low, high) in bins(LENGTHS).items()}
+    return {name: flags for name, flags in found.items() if flags.any()}
+
+
+def by_distance(references: References, words: Words) -> dict[str, Flags]:
+    """The events by the distance of their farther edge from a word's edge; both ends of an utterance count as edges."""
+    if not any(words.get(utt) for utt in references.utterances):
+        raise UsageError("references and words have no utterance in common; check the ids")
+    events, _ = events_and_heads(references)
+    extents, owner = extents_of(references), utterance_of_rows(events.offsets)
+    distances = np.full(events.starts.size, -1)
+    for i in np.unique(owner).tolist():
+        utterance = references.utterances[i]
+        if not words.get(utterance):
+            continue
+        times = {duration_ns(time, "word") for start, end, _ in words[utterance] for time in (start, end)} | {0}
+        edges = np.sort(np.array([*times, *(() if extents is None else (int(extents[i]),))], np.int64))
+        rows = owner == i
+        distances[rows] = np.maximum(_to_nearest(edges, events.starts[rows]), _to_nearest(edges, events.ends[rows]))
+    low, found = 0, {}
+    for distance in DISTANCES:
+        high = duration_ns(distance, "distance")
+        name = f"{low / 1e6:g} to {high / 1e6:g} ms" if low else f"within {high / 1e6:g} ms"
+        found[name] = (distances >= (low + 1 if low else 0)) & (distances <= high)
+        low = high
+    found[f"over {low / 1e6:g} ms"] = distances > low
+    found[NO_WORDS] = distances < 0
+    return {name: flags for name, flags in found.items() if flags.any()}
+
+
+def _to_nearest(edges: Int64, times: Int64) -> Int64:
+    """Distance of each time from the nearest edge; edges rise."""
+    after = np.clip(np.searchsorted(edges, times), 1, edges.size - 1) if edges.size > 1 else np.zeros_like(times)
+    nearest: Int64 = np.minimum(np.abs(times - edges[after]), np.abs(times - edges[np.maximum(after - 1, 0)]))
+    return nearest

@@ -13,15 +13,17 @@ cells of one column then differ in their references, and the table says so.
 
 from __future__ import annotations
 
-import warnings
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
 from spoofspan.base.columns import positions
-from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, nearest_name, warn_user
+from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, nearest_name, quietly, warn_user
 from spoofspan.base.progress import progress
 from spoofspan.base.tabular import Tabular
 from spoofspan.base.times import milliseconds
@@ -30,10 +32,10 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.evaluation.evaluate import best_possible, evaluate
+from spoofspan.evaluation.corpus import corpus_of
+from spoofspan.evaluation.evaluate import best_possible
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.evaluation.resolution_rows import RANGE, SAME, UTTERANCE, ResolutionRow, TableCell, point_measure
+from spoofspan.evaluation.plan import EvaluationOptions, resampling_at
 from spoofspan.mass.points import check_resolution
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure, parse_measures
@@ -46,13 +48,142 @@ if TYPE_CHECKING:
     from spoofspan.measures.costs import VerificationErrors
     from spoofspan.measures.measure import ScoresAre
     from spoofspan.uncertainty.clusters import Resampling
+    from spoofspan.uncertainty.spreads import Interval
 
+SAME = 1 + 1e-9  # resolutions and hops within this factor are the same
+RANGE, UTTERANCE = "range-eer", "utterance-eer"
 PAPER_RESOLUTIONS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
 
 LabelSources = Literal["one", "nii-2023"]
 LABEL_SOURCES = get_args(LabelSources)
 Said = Scores | Proposals | UtteranceScores  # what a system said
 KINDS = {Scores: "scores in time", Proposals: "proposals", UtteranceScores: "scores of whole utterances"}
+
+
+def point_measure(resolution: float) -> str:
+    """The point EER at a resolution."""
+    return str(Measure("point-eer", resolution))
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """One number: the mean over seeds of one measure."""
+
+    measurements: Mapping[str, Measurement]  # by seed; a single one may have an empty name
+
+    @property
+    def value(self) -> float:
+        """The mean over seeds, rounded once."""
+        exact = [m.exact_value for m in self.measurements.values()]
+        if all(isinstance(one, Fraction) for one in exact):
+            return float(sum(one for one in exact if one is not None) / Fraction(len(exact)))
+        return statistics.fmean(m.value for m in self.measurements.values())
+
+    @property
+    def standard_deviation(self) -> float | None:
+        """Over seeds (n - 1); None with one."""
+        values = [m.value for m in self.measurements.values()]
+        return statistics.stdev(values) if len(values) > 1 else None
+
+    @cached_property
+    def interval(self) -> Interval | None:
+        """For other test sets and, with several seeds, other seeds; None if not asked for, or if it was drawn."""
+        found = [m.interval for m in self.measurements.values() if m.interval is not None]
+        if len(found) < len(self.measurements) or len(found) == 1:
+            return found[0] if found else None
+        from spoofspan.uncertainty.seeds import joint_of
+
+        return joint_of(found)
+
+    @property
+    def measurement(self) -> Measurement:
+        """The only measurement, where there is one seed."""
+        if len(self.measurements) != 1:
+            raise UsageError(f"this cell is a mean over {len(self.measurements)} seeds; look at .measurements")
+        return next(iter(self.measurements.values()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON."""
+        return {
+            "measure": next(iter(self.measurements.values())).measure,
+            "value": self.value,
+            "standard_deviation": self.standard_deviation,
+            "interval": None if self.interval is None else self.interval.to_dict(),
+            "seeds": [{"name": name, "measurement": m.to_dict()} for name, m in self.measurements.items()],
+        }
+
+
+@dataclass(frozen=True)
+class ResolutionRow:
+    """One system: its hop, its range EER, its point EERs by resolution, the floor of its hop, and other measures."""
+
+    name: str
+    hop: float | None  # None for scores that are ranges or of whole utterances, and for proposals
+    ranges: TableCell | None  # the range EER; None for all but scores in time
+    point_eers: Mapping[float, TableCell]
+    floor: Measurement | None
+    measures: Mapping[str, TableCell] = field(default_factory=dict)
+    training_resolution: float | None = None  # seconds, where it is known
+
+    @property
+    def range_eer(self) -> TableCell:
+        """The range EER, which only scores in time have."""
+        if self.ranges is None:
+            raise UsageError(f"{self.name}: these are no scores in time, so there is no range EER; look at .measures")
+        return self.ranges
+
+    @property
+    def seeds(self) -> tuple[str, ...]:
+        """Over which the cells are means."""
+        return tuple(next(self.cells)[1].measurements)
+
+    def is_native(self, resolution: float) -> bool:
+        """True if a resolution is that of the training, or the hop if the former is not known."""
+        own = self.own_resolution
+        return own is not None and resolution <= own * SAME and own <= resolution * SAME
+
+    def is_coarser(self, resolution: float) -> bool:
+        """True if a resolution is coarser than that of the training, or than the hop: an easier task."""
+        return self.own_resolution is not None and resolution > self.own_resolution * SAME
+
+    @property
+    def own_resolution(self) -> float | None:
+        """The training resolution, or the hop if it is not known."""
+        return self.training_resolution or self.hop
+
+    @property
+    def eers(self) -> Iterator[tuple[str, TableCell]]:
+        """The EERs, with the column they stand in."""
+        if self.ranges is not None:
+            yield RANGE, self.ranges
+        for resolution, cell in self.point_eers.items():
+            yield point_measure(resolution), cell
+
+    @property
+    def cells(self) -> Iterator[tuple[str, TableCell]]:
+        """All cells, with the column they stand in."""
+        yield from self.eers
+        yield from self.measures.items()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON."""
+        return {
+            "name": self.name,
+            "hop": self.hop,
+            "training_resolution": self.training_resolution,
+            "floor": None if self.floor is None else self.floor.to_dict(),
+            "range_eer": None if self.ranges is None else self.ranges.to_dict(),
+            "point_eers": [
+                {
+                    "resolution": resolution,
+                    "native": self.is_native(resolution),
+                    "coarser_than_hop": self.is_coarser(resolution),
+                    **cell.to_dict(),
+                }
+                for resolution, cell in self.point_eers.items()
+            ],
+            "measures": [cell.to_dict() for cell in self.measures.values()],
+        }
 
 
 @dataclass(frozen=True)
@@ -204,12 +335,10 @@ def resolution_table(
     if len(set(points)) < len(points):
         raise UsageError("a resolution is listed twice; every column needs one of its own")
     more = _further(measures)
-    proposing = {"smoothing": smoothing, "min_duration": min_duration, "merge_gap": merge_gap}
-    EvaluationOptions.from_arguments(proposing).refuse_proposing_without_events(map(Measure.parse, more))
-    arguments = {"convention": convention, "eer_rule": eer_rule, **rules}
-    how = {"resampling": resampling, "scores_are": scores_are, "asv_scores": asv_scores}
-    measured = _Rows(references, points, segment_labels, arguments, how, more, proposing)
-    rows = tuple(measured.rows(systems))
+    asked, proposing = resampling_at(None, resampling), (smoothing, min_duration, merge_gap)
+    options = EvaluationOptions(convention, eer_rule, None, scores_are, asv_scores, asked, *proposing, rules=rules)
+    options.refuse_proposing_without_events(map(Measure.parse, more))
+    rows = tuple(_Rows(references, points, segment_labels, options, more).rows(systems))
     # only scores in time have points
     table = ResolutionTable(points if rows[0].ranges is not None else (), rows, label_sources)
     if label_sources == "one":
@@ -235,10 +364,8 @@ class _Rows:
     truth: Truth
     resolutions: tuple[float, ...]
     segment_labels: Mapping[float, References] | None
-    arguments: Mapping[str, Any]
-    how: Mapping[str, Any] = field(default_factory=dict)  # what the floor has not
-    more: tuple[str, ...] = ()
-    proposing: Mapping[str, Any] = field(default_factory=dict)
+    options: EvaluationOptions
+    more: tuple[str, ...]
 
     def rows(self, systems: Mapping[Any, Said | Mapping[str, Said]]) -> Iterator[ResolutionRow]:
         """The rows: by hop, finest first, or by name in the order given."""
@@ -294,12 +421,14 @@ class _Rows:
 
     def _floor(self, hop: float, scored: Sequence[str]) -> Measurement:
         """The floor of a hop, on the utterances that the systems were measured on."""
-        references = cast("References", self.truth)
-        if self.arguments.get("partial"):
+        references, options = cast("References", self.truth), self.options
+        if options.rules.get("partial"):
             references = references.take(np.flatnonzero(positions(references.utterances, scored) >= 0))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SpoofspanWarning)  # a perfect system has few distinct scores
-            return signed(best_possible(references, hop, **self.arguments))
+        with quietly():  # a perfect system has few distinct scores
+            floor = best_possible(
+                references, hop, convention=options.convention, eer_rule=options.eer_rule, **cast("Any", options.rules)
+            )
+            return signed(floor)
 
     def _measure(self, scores: Said, hop: float | None, place: str) -> dict[str, Measurement]:
         """Every measure of one system, signed, so that the scores need not be kept."""
@@ -333,14 +462,13 @@ class _Rows:
             leave = "" if measure.resolution is None else f" (or leave {milliseconds(measure.resolution)} out)"
             raise UndefinedMeasureError(f"{place}, {measure}: {error}{leave}") from error
 
-        arguments = {**self.arguments, **self.how}
+        options = self.options
         if isinstance(scores, Scores):
             scores.refuse_decisions("an EER")
-        if any(Measure.parse(one).basis == EVENT for one in measures):
-            arguments |= self.proposing
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SpoofspanWarning)  # said below, with the place
-            found = evaluate(truth, scores, measures, on_undefined=refuse, **arguments).measurements
+        if not any(Measure.parse(one).basis == EVENT for one in measures):
+            options = replace(options, smoothing=None, min_duration=0.0, merge_gap=0.0)
+        with quietly():  # cautions are said below, with the place
+            found = corpus_of(truth, scores).evaluate(measures, options, refuse).measurements
         for name, measurement in found.items():
             for text in measurement.warnings:
                 warn_user(f"{place}, {name}: {text}", SpoofspanWarning)

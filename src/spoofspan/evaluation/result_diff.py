@@ -7,12 +7,11 @@ of single rules need not add up to the whole difference; the rest is interaction
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from spoofspan.base.errors import SpoofspanError, SpoofspanWarning, UsageError, reason_of
+from spoofspan.base.errors import SpoofspanError, UsageError, quietly, reason_of
 from spoofspan.base.version import __version__
 from spoofspan.data.rules import RULES
 from spoofspan.evaluation.corpus import corpus_of
@@ -108,14 +107,14 @@ class ResultDiff:
 
 
 def diff_results(
-    a: Source,
-    b: Source,
+    a: Source | StatedResult,
+    b: Source | StatedResult,
     references: Truth | Corpus | None = None,
     scores: Scores | Proposals | UtteranceScores | None = None,
     *,
     utterance_scores: UtteranceScores | None = None,
     boundary_scores: Scores | None = None,
-    asv_scores: VerificationScores | None = None,
+    asv_scores: VerificationScores | VerificationErrors | None = None,
     regions: Regions | None = None,
 ) -> ResultDiff:
     """Compare two results: rules, inputs and values, and with a corpus how many points each rule explains.
@@ -149,19 +148,7 @@ def diff_results(
         if references is None
         else corpus_of(references, scores, utterance_scores=utterance_scores, boundary_scores=boundary_scores)
     )
-    first, second = StatedResult.read(a), StatedResult.read(b)
-    return diff_stated(first, second, corpus, regions=regions, asv_scores=asv_scores)
-
-
-def diff_stated(
-    a: StatedResult,
-    b: StatedResult,
-    corpus: Corpus | None = None,
-    *,
-    regions: Regions | None = None,
-    asv_scores: VerificationScores | VerificationErrors | None = None,
-) -> ResultDiff:
-    """Compare two results; with a corpus, also measure it under the rules of both, changing one rule at a time."""
+    a, b = StatedResult.read(a), StatedResult.read(b)
     first, second = ({one.measure: one for one in result.measurements} for result in (a, b))
     common = [name for name in first if name in second]
     if not common:
@@ -178,8 +165,7 @@ def diff_stated(
         notes.append(f"versions of spoofspan: {a.spoofspan} and {b.spoofspan}")
     found = [_compared(first[name], second[name]) for name in common]
     if corpus is not None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SpoofspanWarning)
+        with quietly():
             changes = _Changes(a, b, corpus, regions, asv_scores)
             found = [changes.explained(one, first[one.measure], second[one.measure]) for one in found]
             notes += changes.notes

@@ -122,8 +122,10 @@ class StatedResult:
     plain: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, source: Source) -> StatedResult:
+    def read(cls, source: Source | StatedResult) -> StatedResult:
         """Read a result file, its content, a signature in any printed form, or what was measured in Python."""
+        if isinstance(source, StatedResult):
+            return source
         if isinstance(source, Evaluation):
             return cls._of_plain(source.to_dict(), "the evaluation")
         if isinstance(source, Measurement):
@@ -289,7 +291,17 @@ class LearnedThreshold:
     """A threshold from a file, and the hashes of what it was learned on, where they are stated."""
 
     value: float
-    hashes: Mapping[str, str]
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""  # name of the file
+
+    def warn_if_learned_here(self, signature: Signature) -> None:
+        """Warn where it was learned on the very references and utterances that a measurement is of."""
+        if "references" in self.hashes and all(one in signature.comparable for one in self.hashes.values()):
+            warn_user(
+                f"the threshold in {self.source} was learned on this very test set, so what is measured with it is too "
+                "good; learn it on others",
+                SpoofspanWarning,
+            )
 
 
 def read_threshold(path: Path, measures: Sequence[str], *, given: bool = False) -> LearnedThreshold:
@@ -311,7 +323,7 @@ def read_threshold(path: Path, measures: Sequence[str], *, given: bool = False) 
         if wanted != {"time": "range-eer", "utterances": "utterance-eer"}[bound.unit]:
             raise DataError(f"{path}: a threshold of scores of {bound.unit} is none of {wanted}; learn one of these")
         stated = re.findall(r"(references|utterances):([^|]+)", bound.learned_on.get("comparable", ""))
-        return LearnedThreshold(bound.threshold, dict(stated))
+        return LearnedThreshold(bound.threshold, dict(stated), str(path))
     result = StatedResult.read(path)
     found = next((one for one in result.measurements if one.measure == wanted), None)
     if found is None:
@@ -322,16 +334,7 @@ def read_threshold(path: Path, measures: Sequence[str], *, given: bool = False) 
         raise DataError(f"{path}: its {wanted} is of {there}, and here it would be of {here}; evaluate both alike")
     if math.isnan(found.threshold):
         raise DataError(f"{path}: its {wanted} has no threshold; evaluate it on data that have one")
-    return LearnedThreshold(found.threshold, found.fields.hashes)
-
-
-def warn_if_learned_here(what: str, hashes: Mapping[str, str], signature: Signature) -> None:
-    """Warn where something was learned on the very references and utterances that a measurement is of."""
-    if "references" in hashes and all(hashes[name] in signature.comparable for name in hashes):
-        warn_user(
-            f"{what} was learned on this very test set, so what is measured with it is too good; learn it on others",
-            SpoofspanWarning,
-        )
+    return LearnedThreshold(found.threshold, found.fields.hashes, str(path))
 
 
 def _read_file(path: Path, or_else: str) -> Any:

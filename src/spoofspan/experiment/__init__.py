@@ -4,8 +4,7 @@
 
     setup.py      which systems with which seeds, and where their files lie    <- read this first
     steps.py      the steps, each of which is taken up where it stopped
-    held_out.py   each attack left out of training in turn
-    results.py    tables, attacks seen and unseen in training, the page
+    results.py    tables, attacks seen and unseen in training, each left out in turn, the page
 
 ``spoofspan experiment`` is the command; :func:`run` does the same from Python. It needs the ``cm`` extra. May import
 every package but ``demo``, ``integrations`` and ``cli``.

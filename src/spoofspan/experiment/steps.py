@@ -20,14 +20,15 @@ from spoofspan.cm.scorers import JOINT_DETECTOR
 from spoofspan.cm.scoring import score, sounds_of_dataset
 from spoofspan.corpus.building import build
 from spoofspan.corpus.settings import Settings
-from spoofspan.experiment.held_out import (
+from spoofspan.experiment.results import (
     HeldOutResults,
+    Results,
     attacks_in_turn,
     planned_in_turn,
     without_attack,
     write_held_out,
+    write_results,
 )
-from spoofspan.experiment.results import Results, write_results
 from spoofspan.experiment.setup import MEASURED_SETS, Experiment, Places, System
 from spoofspan.formats.writing import write_atomically
 

@@ -6,11 +6,10 @@ import json
 from os import PathLike
 from typing import Any
 
-from spoofspan.base.documents import parse_json
-from spoofspan.base.errors import DataError
 from spoofspan.data.calibration import Calibration
 from spoofspan.data.miss_bound import MissBound
 from spoofspan.formats.sources import Where, sources
+from spoofspan.formats.text.json_text import json_document
 from spoofspan.formats.writing import write_atomically
 
 
@@ -33,24 +32,17 @@ def read_calibration(where: Where) -> Calibration:
     True
 
     """
-    return Calibration.from_dict(
-        *_document(where, "a calibration is what spoofspan calibrate and spoofspan fuse write")
-    )
+    return Calibration.from_dict(*_document(where, "what spoofspan calibrate and spoofspan fuse write"))
 
 
 def read_miss_bound(where: Where) -> MissBound:
     """Read a threshold with a promise that ``spoofspan calibrate --miss-rate`` wrote."""
-    return MissBound.from_dict(*_document(where, "spoofspan calibrate --miss-rate writes a bound of the miss rate"))
+    return MissBound.from_dict(*_document(where, "what spoofspan calibrate --miss-rate writes"))
 
 
 def _document(where: Where, what: str) -> tuple[Any, str]:
     source = sources(where)[0]
-    try:
-        return parse_json(source.document()), source.name
-    except DataError:
-        raise
-    except ValueError:
-        raise DataError(f"{source.name}: this is no JSON; {what}") from None
+    return json_document(source, what, parse_int=None), source.name
 
 
 def write_calibration(

@@ -7,7 +7,6 @@ else (packing, folders, standard input, half-written files) is handled outside t
 from __future__ import annotations
 
 import re
-from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
@@ -87,11 +86,6 @@ class ReadOptions:
             )
         return stated
 
-    def refuse_column(self, name: str) -> None:
-        """Refuse the choice of a column in a format that has only one."""
-        if self.column is not None:
-            raise UsageError(f"the format {name} has one score a line; leave column= out")
-
 
 @dataclass(frozen=True)
 class Format(Generic[T]):
@@ -114,7 +108,6 @@ class Format(Generic[T]):
     higher: Higher | None = None  # what high scores mean, where the format states it
     hop: float | None = None  # seconds, where the format states it
     named: str = ""  # a pattern that the name of a file must match where its content does not tell
-    begins: tuple[bytes, ...] = ()  # after a byte order mark and blanks: it is recognised by more, but never without
 
 
 class Registry(Generic[T]):
@@ -185,12 +178,9 @@ class Registry(Generic[T]):
         """Formats whose content this can be; each is asked once."""
         if self not in source.look.fits:
             head = source.head
-            start = head.removeprefix(BOM_UTF8).lstrip()
             name = source.name.removesuffix(".gz").removesuffix(".zst")
             source.look.fits[self] = [
-                one
-                for one in self.formats.values()
-                if start.startswith(one.begins or b"") and re.search(one.named, name) and one.recognises(head)
+                one for one in self.formats.values() if re.search(one.named, name) and one.recognises(head)
             ]
         return source.look.fits[self]
 

@@ -9,16 +9,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePath
 from typing import Any
 
 from spoofspan.base.errors import DataError, SpoofspanError, UsageError
 from spoofspan.data.scores import Higher
+from spoofspan.formats.file_names import resolution_in_name
 from spoofspan.formats.format import Format, Registry, first_with_content
 from spoofspan.formats.other_files import OTHERS
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 from spoofspan.formats.sources import Source, Where, sources
-from spoofspan.formats.text.frame_lines import hop_in_name
 from spoofspan.formats.text.protocol import recognises_utterance_labels
 from spoofspan.formats.text.utterance_scores import OF_TIME
 from spoofspan.formats.text.utterance_tables import layout_of
@@ -98,7 +97,7 @@ class Contents:
     def hop(self) -> float | None:
         """The spacing of frames in seconds, where the format or the name of the file states it."""
         stated = next((one.hop for kind in SCORED if (one := self.format_of(kind)) is not None and one.hop), None)
-        return stated or hop_in_name(PurePath(self.sources[0].name).name) or None
+        return stated or resolution_in_name(self.sources[0].name)
 
     @property
     def is_binary_table_in_time(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -281,55 +281,48 @@ def read_with(
     except DataError as error:
         if name is None and len(found) > 1:
             registry.refuse_mixture(chosen, found)
-        if chosen.name.endswith("rttm") and _has_ends_for_durations(found):
-            fixed = f"awk '{{$5 = $5 - $4; print}}' {found[0].name} > fixed.rttm"
-            raise DataError(
-                f"{found[0].name}: the fifth column holds ends, not durations (each range starts where the one before "
-                f"has its fifth column); write durations: {fixed}"
-            ) from error
-        if chosen.name.endswith("rttm") and _has_swapped_times(found):
-            fixed = f"awk '{{t = $4; $4 = $5; $5 = t; print}}' {found[0].name} > fixed.rttm"
-            raise DataError(
-                f"{found[0].name}: the fourth column holds durations and the fifth starts; swap them: {fixed}"
-            ) from error
+        for columns, fixed, reading in RTTM_MISREADINGS if chosen.name.endswith("rttm") else ():
+            if _ranges_meet(found, reading):
+                command = f"awk '{{{fixed}; print}}' {found[0].name} > fixed.rttm"
+                raise DataError(f"{found[0].name}: {columns}: {command}") from error
         raise
     finally:
         # what both sides need at most must not add up: references of 30 MB leave 80 MB that nobody uses
         release_unused()
 
 
-FEWEST_MEETINGS = 4  # fewer may be chance
+# Columns of an RTTM that hold something else: how to say and mend it, and the range that such a line means.
+RTTM_MISREADINGS: tuple[tuple[str, str, Callable[[float, float], tuple[float, float]]], ...] = (
+    (
+        "the fifth column holds ends, not durations (each range starts where the one before has its fifth column); "
+        "write durations",
+        "$5 = $5 - $4",
+        lambda fourth, fifth: (fourth, fifth),
+    ),
+    (
+        "the fourth column holds durations and the fifth starts; swap them",
+        "t = $4; $4 = $5; $5 = t",
+        lambda fourth, fifth: (fifth, fourth + fifth),
+    ),
+)
 
 
-def _has_swapped_times(found: Sequence[Source]) -> bool:
-    """True if each range of an RTTM starts where the one before ends once start and duration are swapped."""
-    before: dict[str, float] = {}
-    meets = differs = 0
-    for line in lines_of(found, comment=";;"):
-        if len(line.fields) < 9 or None in (times := [plain_number(field) for field in line.fields[3:5]]):
-            return False
-        duration, start = (float(time or 0) for time in times)
-        if line.fields[1] in before:
-            apart = abs(start - before[line.fields[1]])
-            meets, differs = meets + (apart < 0.002), differs + (apart >= 0.002)
-        before[line.fields[1]] = start + duration
-    return meets > max(9 * differs, FEWEST_MEETINGS)
-
-
-def _has_ends_for_durations(found: Sequence[Source]) -> bool:
-    """True if the fifth column of RTTM is where the next range starts, which a duration is by chance only."""
+def _ranges_meet(found: Sequence[Source], reading: Callable[[float, float], tuple[float, float]]) -> bool:
+    """True if each range of an RTTM, read so, starts where the one before ends; else that is rare."""
     before: dict[str, tuple[float, float]] = {}
     meets = differs = 0
     for line in lines_of(found, comment=";;"):
-        if len(line.fields) < 9 or None in (times := [plain_number(field) for field in line.fields[3:5]]):
+        times = [plain_number(field) for field in line.fields[3:5]] if len(line.fields) >= 9 else [None]
+        if None in times:
             return False
-        start, fifth = (float(time or 0) for time in times)
-        if fifth <= start:  # no end
+        start, end = reading(*(float(time or 0) for time in times))
+        if end <= start:
             return False
-        last_start, last_fifth = before.get(line.fields[1], (0.0, 0.0))
-        if last_start > 0:  # of the first range, the end is the duration
-            meets, differs = meets + (abs(start - last_fifth) < 0.002), differs + (abs(start - last_fifth) >= 0.002)
-        before[line.fields[1]] = (start, fifth)
+        last_start, last_end = before.get(line.fields[1], (0.0, 0.0))
+        if last_start > 0:  # of a range from 0, the duration is the end
+            near = abs(start - last_end) < 0.002
+            meets, differs = meets + near, differs + (not near)
+        before[line.fields[1]] = (start, end)
     return meets > 9 * differs
 
 

@@ -40,7 +40,7 @@ REFERENCE_FORMATS: Registry[References] = Registry(
         textgrid.FORMAT,
         audiovisual.LAVDF,
         audiovisual.AVDEEPFAKE1M,
-        json_objects.REFERENCES,
+        annotation_files.JSON_RANGES,
         json_objects.LABELS,
         segment_labels.FORMAT,
         npz.LABELS_NPZ,
@@ -65,8 +65,7 @@ SCORE_FORMATS: Registry[Scores] = Registry(
         json_objects.SCORES,
         *(container.scores for container in CONTAINERS),
         *hypotheses.FORMATS,
-        json_objects.HYPOTHESIS,
-        annotation_files.HYPOTHESIS,
+        *annotation_files.HYPOTHESES,
     ],
 )
 UTTERANCE_SCORE_FORMATS: Registry[UtteranceScores] = Registry("utterance-scores", utterance_scores.FORMATS)

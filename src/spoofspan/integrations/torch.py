@@ -8,7 +8,7 @@
     metric.compute()                              # {"range_eer": ..., "range_eer_low": ..., "range_eer_threshold": ...}
 
 Which frames count, for how long and for which class, is settled on the host from the references; the scores stay on
-their device, which counts them into 2 x 71,430 integers. States add, so the sums of all processes (DDP, Accelerate,
+their device, which counts them into 2 x 69,635 integers. States add, so the sums of all processes (DDP, Accelerate,
 Lightning) give the same bits as one process. From these sums follow proven bounds of the EER and their middle, which is
 warned of where it may be more than 0.1 points off, and refused as a scalar (``bracket=False``) from 0.5 points on. With
 ``exact=True`` the scores are kept on the device too (20 bytes each), and the value is the exact one.
@@ -47,7 +47,7 @@ from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.confusion import ConfusionMatrix, f1
 from spoofspan.measures.eer import Amounts, polarity_caution
 from spoofspan.measures.eer_state import EerBracket, EerState
-from spoofspan.measures.histogram import BINS, CARRIED_BITS, FineBins
+from spoofspan.measures.histogram import first_codes, rest_bits
 from spoofspan.measures.measure import Measure, flat_name
 from spoofspan.measures.operating_point import Threshold, Totals, check_threshold
 
@@ -64,9 +64,8 @@ if TYPE_CHECKING:
 
     from spoofspan.data.rules import RuleArguments
 
-# Sums hand what is above these bits over to their carries; so many sums of shorter batches cannot overflow.
-LOW_BITS = 40
-UPDATES_WITHOUT_CARRY = 1024
+# Amounts (ns) are added up in parts of this size too, so that sums past an int64 are noticed.
+PART = 2**32
 # Bounds of an EER that are farther apart are warned of; the middle of bounds this far apart says too little.
 WIDE, TOO_WIDE = 0.002, 0.01
 BITS = {f"float{n}": (getattr(torch, f"float{n}"), getattr(torch, f"int{n}")) for n in (16, 32, 64)}
@@ -251,7 +250,7 @@ class _EER(_FrameMetric):
     plot_lower_bound = 0.0
 
     bins: torch.Tensor
-    carries: torch.Tensor
+    counted: torch.Tensor
     longer: torch.Tensor
 
     def __init__(
@@ -273,12 +272,11 @@ class _EER(_FrameMetric):
         super().__init__(hop, higher, dtype, undefined, spoof_label, size, options)
         self.exact, self.bracket = exact, bracket
         self._empty_state()._check_rule(self._plan.eer_rule)
-        self._fine = FineBins(np.dtype(dtype))
-        # one more column takes what is in no fine bin
-        columns = BINS + self._fine.size + 1
-        self.add_state("bins", torch.zeros(2, columns, dtype=torch.int64), dist_reduce_fx="sum")
-        self.add_state("carries", torch.zeros(2, columns, dtype=torch.int32), dist_reduce_fx="sum")
-        self.add_state("longer", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+        first = torch.from_numpy(first_codes(np.dtype(dtype), True))
+        self.register_buffer("first_codes", first, persistent=False)
+        self.add_state("bins", torch.zeros(2, first.numel(), dtype=torch.int64), dist_reduce_fx="sum")
+        for name in ("counted", "longer"):
+            self.add_state(name, torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
         if exact:
             for name in ("kept_scores", "kept_bona_fide", "kept_spoof"):
                 self.add_state(name, [], dist_reduce_fx="cat")
@@ -298,36 +296,15 @@ class _EER(_FrameMetric):
 
     def _count(self, scores: torch.Tensor, amounts: Any) -> None:
         # + 0.0 turns -0.0 into 0.0
-        bits = (scores + 0.0).view(BITS[self.dtype_name][1]).to(torch.int64)
-        shift = self._fine.shift
-        self.longer += (bits & ((1 << shift) - 1) != 0).sum()
-        columns = (bits >> shift) & (BINS - 1), BINS + self._fine_keys(bits)
-        long = int(amounts.sum(dtype=np.float64)) >= 1 << LOW_BITS
-        if long:
-            high = _sent(amounts >> LOW_BITS, scores.device).to(torch.int32)
-            for column in columns:
-                self.carries.index_add_(1, column, high)
-            amounts = amounts & ((1 << LOW_BITS) - 1)
-        sent = _sent(amounts, scores.device)
-        for column in columns:
-            self.bins.index_add_(1, column, sent)
-        if long or self._update_count % UPDATES_WITHOUT_CARRY == 1:
-            self.carries += (self.bins >> LOW_BITS).to(torch.int32)
-            self.bins &= (1 << LOW_BITS) - 1
-
-    def _fine_keys(self, bits: torch.Tensor) -> torch.Tensor:
-        """The keys of :meth:`FineBins.keys`; one more for scores without any."""
-        fine, (kind, whole) = self._fine, BITS[self.dtype_name]
-        none = torch.full_like(bits, fine.size)
-        if not fine.size:
-            return none
-        magnitude = bits & ((1 << 8 * kind.itemsize - 1) - 1)
-        distance = fine.one - magnitude  # 0 for 1.0
-        leading = (distance.clamp(1, fine.below_one) - 1).to(kind).view(whole).to(torch.int64) >> fine.shift
-        keys = torch.where(distance > 1, leading - (fine.one >> fine.shift) + 2, distance)
-        keys = keys + fine.one_sided * (bits != magnitude)
-        keys = torch.where((distance >= 0) & (distance <= fine.below_one), keys, none)
-        return torch.where(bits == 0, fine.zero, keys)
+        kind, whole = BITS[self.dtype_name]
+        bits = (scores + 0.0).view(whole).to(torch.int64)
+        rest = rest_bits(np.dtype(self.dtype_name))
+        self.longer += (bits & ((1 << rest) - 1) != 0).sum()
+        # the lower a negative float, the higher are its other bits
+        codes = bits ^ ((bits >> 63) & ((1 << 8 * kind.itemsize - 1) - 1))
+        place = torch.bucketize(codes, self.first_codes, right=True) - 1
+        self.bins.index_add_(1, place, _sent(amounts, scores.device))
+        self.counted += int(amounts.sum(dtype=np.float64) / PART) + 1
 
     def sync(self, *arguments: Any, **how: Any) -> None:
         """Gather the states of all processes; one that has seen no batch has nothing to give, but takes part."""
@@ -386,13 +363,11 @@ class _EER(_FrameMetric):
 
     def _first_pass(self) -> EerState:
         self._check_counted()
-        carries = self.carries.to(torch.int64).cpu().numpy()
-        sums = self.bins.cpu().numpy() + ((carries & ((1 << CARRIED_BITS - LOW_BITS) - 1)) << LOW_BITS)
-        bona_fide, spoof = self.undecided.tolist()
+        if int(self.counted) >= 2**62 // PART:
+            raise DataError(f"{self._plan.measure}: more was counted than fits into 64 bits; call reset() now and then")
         state = self._empty_state()
-        carried = (carries >> CARRIED_BITS - LOW_BITS).astype(np.int32)[:, :-1]
-        carried = carried if carried.any() else None
-        state.add_bins(sums[:, :-1], carried, undecided=(bona_fide, spoof), longer=bool(self.longer))
+        bona_fide, spoof = self.undecided.tolist()
+        state.add_bins(self.bins.cpu().numpy(), undecided=(bona_fide, spoof), longer=bool(self.longer))
         return state
 
     def plot(self, val: Any = None, ax: Any = None) -> tuple[Any, Any]:
@@ -437,10 +412,11 @@ class _EER(_FrameMetric):
         kept = [_joined(self.kept_scores), _joined(self.kept_bona_fide), _joined(self.kept_spoof)]
         chosen = (kept[0] >= low) & (kept[0] <= high)
         scores, bona_fide, spoof = (column[chosen].cpu().numpy() for column in kept)
-        for _ in range(state.passes, BITS[self.dtype_name][0].itemsize // 2):
+        while True:
             state = state.next_pass()
             state.add(scores if self.higher == "bonafide" else -scores, bona_fide, spoof)
-        return state
+            if state.is_exact:
+                return state
 
 
 def _middle(low: float, high: float) -> float:

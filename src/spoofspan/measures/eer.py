@@ -108,7 +108,7 @@ def crossing(mass: ScoreMass, *, guess: bool = True) -> Crossing:
     from spoofspan.measures.histogram import Histogram, fill, find_inside
 
     histogram = fill(Histogram(mass.dtype), mass)
-    sums = Totals(mass.higher, mass.unit, mass.uncovered, *histogram.sums(), *histogram.undecided)
+    sums = Totals(mass.higher, mass.unit, mass.uncovered, *histogram.totals(), *histogram.undecided)
     sums.check()
     return crossing_at(sums, find_inside(histogram, mass, sums.crossed))
 
@@ -269,8 +269,7 @@ def sort_order(scores: npt.NDArray[Any]) -> Int64:
     with np.errstate(over="ignore"):
         rounded = scores.astype(np.float32)
     rounded += np.float32(0)  # no negative zero
-    bits = rounded.view(np.int32)
-    bits ^= (bits >> 31) & np.int32(2**31 - 1)  # the lower a negative float, the higher are its bits
+    bits = in_order(rounded.view(np.int32))
     order = np.empty(scores.size, np.int64)
     halves = order.view(np.int32)
     low, high = (0, 1) if sys.byteorder == "little" else (1, 0)
@@ -284,6 +283,19 @@ def sort_order(scores: npt.NDArray[Any]) -> Int64:
         if (found[1:] < found[:-1]).any():
             order = order[np.argsort(found, kind="stable")]
     return order
+
+
+def in_order(bits: npt.NDArray[np.signedinteger[Any]]) -> npt.NDArray[np.signedinteger[Any]]:
+    """Change the bits of floats in place so that they order like the floats, or back.
+
+    >>> codes = in_order(np.array([-np.inf, -1.0, 0.0, 1.0]).view(np.int64))
+    >>> bool((np.diff(codes) > 0).all()), in_order(codes).view(np.float64).tolist()
+    (True, [-inf, -1.0, 0.0, 1.0])
+    """
+    sign = 8 * bits.itemsize - 1
+    # the lower a negative float, the higher are its other bits
+    bits ^= (bits >> sign) & bits.dtype.type(2**sign - 1)
+    return bits
 
 
 def next_score(mass: ScoreMass, score: float) -> float | None:

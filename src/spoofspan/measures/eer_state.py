@@ -31,23 +31,14 @@ from spoofspan.data.references import BONA_FIDE
 from spoofspan.data.scores import Higher, Values
 from spoofspan.mass.score_mass import NS_PER_BLOCK, MassBlock, ScoreMass
 from spoofspan.mass.score_runs import mirrored
+from spoofspan.measures.curve import rates
 from spoofspan.measures.eer import Amounts, Crossing, EqualErrorRate, crossing_at, eer_at, eer_of
-from spoofspan.measures.histogram import (
-    BINS,
-    BITS_PER_PASS,
-    BinIndex,
-    Bins,
-    Fine,
-    FineBins,
-    Histogram,
-    fill,
-    score_of_bits,
-)
+from spoofspan.measures.histogram import BinIndex, Histogram, fill, score_of_code
 from spoofspan.measures.measure import NEIGHBOUR_RULES
 from spoofspan.measures.operating_point import Totals
 
 MAGIC = b"spoofspan EerState\n"
-VERSION = 2
+VERSION = 3
 DTYPES = ("float16", "float32", "float64")
 T = TypeVar("T")
 FACTS = ("higher", "unit", "uncovered", "basis")
@@ -136,7 +127,7 @@ class EerState:
         if kind.name not in DTYPES:
             raise UsageError(f"dtype={kind.name!r}: scores are {', '.join(DTYPES)} (integers: float64)")
         self.higher, self.unit, self.uncovered, self.basis = higher, unit, uncovered, basis
-        self._histogram = Histogram(kind, fine=Fine.of(kind))
+        self._histogram = Histogram(kind, fine=True)
         self._first: Totals | None = None  # of the first pass, in a further one
 
     @classmethod
@@ -198,27 +189,17 @@ class EerState:
         else:
             self._histogram.add(amounts_block(scores, bona_fide, spoof))
 
-    def add_bins(
-        self,
-        sums: npt.NDArray[np.int64],
-        carries: npt.NDArray[np.int32] | None = None,
-        *,
-        undecided: Amounts = (0, 0),
-        longer: bool = True,
-    ) -> None:
+    def add_bins(self, sums: npt.NDArray[np.int64], *, undecided: Amounts = (0, 0), longer: bool = True) -> None:
         """Count a histogram made elsewhere, on an accelerator say: row 0 bona fide, row 1 spoof.
 
-        A column for each of the 65,536 leading 16 bits of the scores in bona fide polarity, as unsigned integers (-0.0
-        made 0.0). The columns of the fine bins may follow; without them, the bounds of saturated probabilities are
-        wide. ``carries`` count for 2**60 each. ``longer=False`` says that no score has other bits than these 16.
+        A column for each bin of :func:`spoofspan.measures.histogram.first_codes`. ``longer=False`` says that no score
+        has other bits than the 16 leading ones.
         """
-        if self._histogram.index.level or self._histogram.fine is None:
+        if self._histogram.index.level:
             raise UsageError("bins of leading bits belong to the first pass")
-        for bins, columns in ((self._histogram.bins, slice(BINS)), (self._histogram.fine.bins, slice(BINS, None))):
-            if sums[:, columns].size:
-                bins.add_sums(sums[:, columns], None if carries is None else carries[:, columns])
+        self._histogram.add_sums(sums)
         self._histogram.add_undecided(undecided)
-        self._histogram.fine.longer |= longer
+        self._histogram.longer |= longer
 
     def merge(self, other: EerState) -> None:
         """Add what another state of the same pass has counted."""
@@ -282,15 +263,14 @@ class EerState:
     @property
     def nbytes(self) -> int:
         """Bytes that the counts take in memory."""
-        fine = self._histogram.fine
-        return self._histogram.bins.nbytes + (0 if fine is None else fine.bins.nbytes)
+        return self._histogram.sums.nbytes
 
     def totals(self) -> Totals:
         """What all data add up to."""
         if self._first is not None:
             return self._first
-        sums = self._histogram.sums()
-        return Totals(self.higher, self.unit, self.uncovered, *sums, *self._histogram.undecided)
+        counted = self._histogram.totals(), self._histogram.undecided
+        return Totals(self.higher, self.unit, self.uncovered, *counted[0], *counted[1])
 
     def next_pass(self) -> EerState:
         """An empty state that looks closer at where the crossing is; it must see all data once more."""
@@ -312,13 +292,9 @@ class EerState:
         """
         if self._first is not None:
             raise UsageError("the error curve is that of the first pass; ask the state before next_pass()")
-        sums, called = self._checked(), [(0, 0)]
-        for bona_fide, spoof in self._histogram.steps():
-            called.append((called[-1][0] + bona_fide, called[-1][1] + spoof))
-        points = [sums.point(None, *both) for both in called]
-        rates = [(point.false_positive_rate, point.false_negative_rate) for point in points]
-        false_positive, false_negative = np.array(rates, np.float64).T
-        return false_positive, false_negative
+        sums = self._checked()
+        called = np.cumsum(np.pad(self._histogram.steps(), ((0, 0), (1, 0))), axis=1)
+        return rates(sums, *called)
 
     def bracket(self, eer_rule: str = "nearest") -> EerBracket:
         """Proven bounds of the EER.
@@ -332,15 +308,11 @@ class EerState:
         if found is None or found.inside is None or self._histogram.is_last:
             exact = self.equal_error_rate(eer_rule)
             return EerBracket(*[float(exact.value)] * 2, *[exact.point.threshold] * 2)
-        lowest, highest = self._scores_of(found.level, found.prefix)
+        below, inside = found.below, found.inside
+        lowest, highest, following = self._scores_of(found)
         if sums.crossed(0, 0):  # the rates are those of the lowest score, wherever that is
             value = float(eer_at(Crossing(None, sums.point(None, 0, 0)), eer_rule))
             return EerBracket(value, value, *self._as_given(lowest, highest))
-        below, inside, following = found.below, found.inside, self._next_pass_scores(found)[1]
-        narrow = self._histogram.refined(found, sums.crossed)
-        if narrow is not None:
-            below, inside, lowest, highest = narrow.below, narrow.inside, narrow.lowest, narrow.highest
-            following = following if narrow.following is None else narrow.following
         # the point after the crossing may have the next score as its threshold
         thresholds = self._as_given(lowest, following)
         start = sums.point(None, *below)
@@ -359,14 +331,14 @@ class EerState:
         found = self._histogram.find(self._checked().crossed)
         if found is None:
             raise UsageError("this state is exact: no further pass is needed")
-        return self._as_given(*self._next_pass_scores(found))
+        lowest, _, following = self._scores_of(found)
+        return self._as_given(lowest, following)
 
-    def _next_pass_scores(self, found: BinIndex) -> tuple[float, float]:
-        """Those of the bin of the crossing, and of the next one that is not empty: a threshold may be its lowest."""
-        lowest, _ = self._scores_of(found.level, found.prefix)
-        if found.following is None:
-            return lowest, float("inf")
-        return lowest, self._scores_of(found.following_levels, found.following)[1]
+    def _scores_of(self, found: BinIndex) -> tuple[float, float, float]:
+        """The ends of the bin of the crossing, and that of the next one that is not empty, where a threshold may be."""
+        lowest, highest = (score_of_code(code, self.dtype) for code in found.span)
+        following = float("inf") if found.following is None else score_of_code(found.following[1], self.dtype)
+        return lowest, highest, following
 
     def crossing(self) -> Crossing:
         """The two neighbouring operating points between which FPR - FNR changes its sign, exactly."""
@@ -388,9 +360,9 @@ class EerState:
         sums = self.totals()
         sums.check()
         expected = self._histogram.index.inside
-        if expected is not None and self._histogram.sums() != expected:
+        if expected is not None and self._histogram.totals() != expected:
             raise DataError(
-                f"this pass found {self._histogram.sums()} {self.unit} near the crossing, the last one {expected}; "
+                f"this pass found {self._histogram.totals()} {self.unit} near the crossing, the last one {expected}; "
                 "every pass must see the same data, each of them once"
             )
         return sums
@@ -401,14 +373,6 @@ class EerState:
                 f"eer_rule={eer_rule!r}: a state has {' and '.join(NEIGHBOUR_RULES)}; other rules need the whole curve"
             )
 
-    def _scores_of(self, levels: int, prefix: int) -> tuple[float, float]:
-        """The lowest and the highest score (in bona fide polarity) that begin with so many bits."""
-        rest = 8 * self.dtype.itemsize - BITS_PER_PASS * levels
-        first, last = (score_of_bits(bits, self.dtype) for bits in (prefix << rest, ((prefix + 1) << rest) - 1))
-        if last != last:  # what is not a number begins with the same bits as infinity
-            last = first
-        return min(first, last), max(first, last)
-
     def _as_given(self, lowest: float, highest: float) -> tuple[float, float]:
         return (lowest, highest) if self.higher == "bonafide" else (-highest + 0.0, -lowest + 0.0)
 
@@ -416,21 +380,18 @@ class EerState:
 
     def to_bytes(self) -> bytes:
         """Everything, for a file or another process; at most 2 MB."""
-        bins, fine = self._histogram.bins.to_bytes(), self._histogram.fine
+        counted = self._histogram
         header = {
             "version": VERSION,
             "dtype": self.dtype.name,
             **_facts(self),
-            "place": asdict(self._histogram.index),
-            "undecided": self._histogram.undecided,
-            "lowest_following": self._histogram.lowest_following,
+            "place": asdict(counted.index),
+            "undecided": counted.undecided,
+            "lowest_following": counted.lowest_following,
             "first": None if self._first is None else asdict(self._first),
-            "bytes_of_bins": len(bins),
-            "longer": None if fine is None else fine.longer,
+            "longer": counted.longer,
         }
-        packed = json.dumps(header).encode() + b"\n" + bins
-        if fine is not None:
-            packed += fine.bins.to_bytes()
+        packed = json.dumps(header).encode() + b"\n" + counted.to_bytes()
         return MAGIC + hashlib.sha256(packed).digest() + packed
 
     @classmethod
@@ -448,22 +409,15 @@ class EerState:
                 f"this EerState has version {stated.get('version')}, and this spoofspan reads version {VERSION}; "
                 "use the same spoofspan on all machines"
             )
-        index: dict[str, Any] = {
+        place: dict[str, Any] = {
             name: tuple(one) if isinstance(one, list) else one for name, one in stated["place"].items()
         }
         state = cls(stated["dtype"], **{name: stated[name] for name in FACTS})
-        kind, bins = np.dtype(stated["dtype"]), stated["bytes_of_bins"]
-        fine = None
-        if stated["longer"] is not None:
-            fine = Fine(Bins.from_bytes(rest[bins:], FineBins(kind).size), stated["longer"])
-        state._histogram = Histogram(
-            kind,
-            BinIndex(**index),
-            Bins.from_bytes(rest[:bins]),
-            cast(Amounts, tuple(stated["undecided"])),
-            stated["lowest_following"],
-            fine,
-        )
+        counted = state._histogram if not place["level"] else Histogram(state.dtype, BinIndex(**place))
+        counted.add_bytes(rest)
+        counted.undecided = cast(Amounts, tuple(stated["undecided"]))
+        counted.lowest_following, counted.longer = stated["lowest_following"], stated["longer"]
+        state._histogram = counted
         state._first = None if stated["first"] is None else Totals(**stated["first"])
         return state
 

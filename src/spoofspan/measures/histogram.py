@@ -1,30 +1,24 @@
-"""Finding a crossing in a ScoreMass of any size: integer histograms on the ordered bits of the scores.
+"""Finding a crossing in a ScoreMass of any size: integer histograms of the codes of the scores.
 
-A float's bits, with the sign handled, order like the float. One pass over the mass sums both columns into 65,536 bins
-of the leading 16 bits; the crossing lies in one bin; the next pass splits that bin by the next 16 bits. float16 needs
+The *code* of a score is the integer of its bits, with the sign handled, so that codes order like scores
+(:func:`~spoofspan.measures.eer.in_order`). One pass over the mass sums both columns into 65,536 bins by the leading
+16 bits of the code; the crossing lies in one bin; the next pass splits that bin into up to 65,536 again. float16 needs
 one pass, float32 two, float64 four. Memory is bounded, nothing is sorted, and histograms of shards simply add.
-
-Scores go into the bins by their bits as they are; the sign is handled once per bin (:func:`raw_bins`), not per score.
 
 **Fine bins** lie next to 1, -1 and 0, where probabilities saturate. The leading 16 bits of a float make bins that are
 narrow near 0 and wide near 1: those of float32 are 0.004 wide there, and most probabilities of a confident system lie
-in the last one below 1. Fine bins split the bins from 0.5 to 1 by their distance to 1, as finely as the leading bits
-split those near 0, and tell exactly 1 and exactly 0 from their neighbours; -0.5 to -1 likewise. Each fine bin lies in
-one bin of leading bits.
+in the last one below 1. Where bounds are wanted after one pass, the bins from 0.5 to 1 are split by their distance to
+1, as finely as the leading bits split those near 0, and exactly 1 and exactly 0 have bins of their own; likewise those
+from -0.5 to -1. For float32::
 
-The key of a score ``1 - (d + 1) * ulp`` is read off the leading bits of the float ``d``, so it takes no logarithm. For
-float32::
-
-    key      0    1    2 .......... 2945
-    score    1    1 - 2**-24 ...... 0.5        keys of -1 to -0.5 follow, then that of 0
+    leading bits     0.5 ........ 0.9961              1 ....... 1.0078
+    fine bins        0.5 ........ 1 - 2**-23  1 - 2**-24  1  1 + 2**-23 ....
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -35,458 +29,282 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Int64, exact_sum
 from spoofspan.data.scores import Values
 from spoofspan.mass.score_mass import MassBlock, ScoreMass
-from spoofspan.measures.eer import Amounts, Reached, Step, first_reached
-
-LEADING_BITS = 16
-
-
-@dataclass(frozen=True)
-class SubBin:
-    """The raw bits of the first and the last magnitude of a part of a bin, and its key (None: what has no key)."""
-
-    smallest: int
-    largest: int
-    key: int | None
-
-
-@dataclass(frozen=True)
-class FineBins:
-    """The fine bins of a type of scores; float16 needs none, as its leading bits are all it has."""
-
-    dtype: np.dtype[Any]
-
-    @cached_property
-    def shift(self) -> int:
-        """Number of bits that follow the leading ones."""
-        return 8 * self.dtype.itemsize - LEADING_BITS
-
-    @cached_property
-    def one(self) -> int:
-        """The bits of 1.0."""
-        return self._bits(1.0)
-
-    @cached_property
-    def below_one(self) -> int:
-        """Number of floats from 0.5 on and below 1."""
-        return self.one - self._bits(0.5)
-
-    @cached_property
-    def one_sided(self) -> int:
-        """Keys of each sign."""
-        return self._leading_of_distance(self.below_one - 1) + 3
-
-    @cached_property
-    def zero(self) -> int:
-        """The key of 0, the last one."""
-        return 2 * self.one_sided
-
-    @cached_property
-    def size(self) -> int:
-        """The number of keys.
-
-        >>> [FineBins(np.dtype(name)).size for name in ("float16", "float32", "float64")]
-        [0, 5893, 1669]
-        """
-        return self.zero + 1 if self.shift else 0
-
-    def _bits(self, value: float) -> int:
-        return int(np.array([value], self.dtype).view(f"u{self.dtype.itemsize}")[0])
-
-    def _float(self, bits: int) -> float:
-        return float(np.array([bits], f"u{self.dtype.itemsize}").view(self.dtype)[0])
-
-    def _leading_of_distance(self, distance: int) -> int:
-        """The leading bits of a distance as a float, counted from those of 1.0; 0 is counted as -1."""
-        return (self._bits(float(distance)) >> self.shift) - (self.one >> self.shift) if distance else -1
-
-    def keys(self, bits: Any) -> tuple[Int64, Int64]:
-        """The rows of raw bits (-0.0 made 0.0) that have a key, and their keys."""
-        kind = bits.dtype.type
-        magnitude = bits & kind((1 << 8 * self.dtype.itemsize - 1) - 1)
-        rows = np.flatnonzero((magnitude - kind(self.one - self.below_one) <= kind(self.below_one)) | (bits == 0))
-        bits, distance = bits[rows], kind(self.one) - magnitude[rows]  # 0 for 1.0
-        # distances are whole numbers that the type holds exactly
-        leading = (np.maximum(distance, 1) - kind(1)).astype(self.dtype).view(bits.dtype) >> kind(self.shift)
-        keys = np.where(
-            distance > 1, leading.astype(np.int64) - (self.one >> self.shift) + 2, distance.astype(np.int64)
-        )
-        keys += np.where(bits != magnitude[rows], self.one_sided, 0)
-        return rows, np.where(bits == 0, self.zero, keys)
-
-    def parts(self, leading: int) -> Iterator[SubBin]:
-        """The parts of a bin of leading bits, by falling magnitude; none where it is not split."""
-        negative, magnitude = divmod(leading, 1 << LEADING_BITS - 1)
-        sign = negative << 8 * self.dtype.itemsize - 1
-        first, offset = magnitude << self.shift, negative * self.one_sided
-        last = first + (1 << self.shift) - 1
-        if not self.shift:
-            return
-        if leading == 0 or first == self.one:
-            yield SubBin(sign + first + 1, sign + last, None)
-            yield SubBin(sign + first, sign + first, offset if magnitude else self.zero)
-        elif self.one - self.below_one <= first < self.one:
-            greatest = self.one - 1  # below 1
-            keys = [self._leading_of_distance(greatest - end) + 2 for end in (last, first)]
-            for key in range(keys[0], keys[1] + 1):
-                closest, farthest = self._distances(key)
-                if closest <= farthest:  # no whole number lies between some floats near 1
-                    yield SubBin(sign + greatest - farthest, sign + greatest - closest, offset + key)
-
-    def _distances(self, key: int) -> tuple[int, int]:
-        """The least and the greatest distance of a key."""
-        if key == 1:
-            return 0, 0
-        bits = self.one + (key - 2 << self.shift)
-        return math.ceil(self._float(bits)), math.floor(self._float(bits + (1 << self.shift) - 1))
-
+from spoofspan.measures.eer import Amounts, Reached, Step, first_reached, in_order
 
 BITS_PER_PASS = 16
 BINS = 1 << BITS_PER_PASS
-# Sums that could pass 2**62 hand what is above these bits over to their carry.
-CARRIED_BITS = 60
-
-Bits = npt.NDArray[np.unsignedinteger[Any]]
-
-
-def raw_bits(scores: Values) -> Bits:
-    """The bits of floats as unsigned integers; -0.0 gets those of 0.0."""
-    # + 0.0 turns -0.0 into 0.0
-    bits: Bits = (scores + scores.dtype.type(0)).view(f"u{scores.dtype.itemsize}")
-    return bits
+# Sums stay int64 as long as no sum of them can pass this; then they become Python integers.
+MOST = 2**62
+# Python integers are written as so many bits, and what is above them.
+LOW_BITS = 60
+Span = tuple[int, int]  # the first and the last code of a bin
+EVERYTHING: Span = (-(2**63), 2**63 - 1)
 
 
-def raw_bins(level: int, negative: bool) -> npt.NDArray[np.int64]:
-    """The raw 16 bits of a level in the order of the floats, given the sign that the leading level decided.
+def codes_of(scores: Values) -> npt.NDArray[np.signedinteger[Any]]:
+    """The codes of scores; -0.0 gets that of 0.0."""
+    return in_order((scores + scores.dtype.type(0)).view(f"i{scores.dtype.itemsize}"))
 
-    >>> raw_bins(0, False)[[0, 32767, 32768, 65535]].tolist()
-    [65535, 32768, 0, 32767]
+
+def score_of_code(code: int, dtype: np.dtype[Any]) -> float:
+    """Undo :func:`codes_of` for one score."""
+    return float(in_order(np.array([code], f"i{dtype.itemsize}")).view(dtype)[0])
+
+
+def code_of(score: float, dtype: np.dtype[Any]) -> int:
+    """The code of one score."""
+    return int(codes_of(np.array([score], dtype))[0])
+
+
+def rest_bits(dtype: np.dtype[Any]) -> int:
+    """Number of bits of a code that follow the leading ones."""
+    return 8 * dtype.itemsize - BITS_PER_PASS
+
+
+@lru_cache
+def first_codes(dtype: np.dtype[Any], fine: bool) -> Int64:
+    """The first code of each bin of the first pass.
+
+    >>> [first_codes(np.dtype(name), True).size for name in ("float16", "float32", "float64")]
+    [65536, 69635, 67075]
     """
-    rising = np.arange(BINS)
-    if level:
-        return rising[::-1] if negative else rising
-    half = BINS // 2
-    return np.concatenate((rising[: half - 1 : -1], rising[:half]))
-
-
-def score_of_bits(bits: int, dtype: np.dtype[Any]) -> float:
-    """Undo :func:`raw_bits` for one score."""
-    return float(np.array([bits], f"u{dtype.itemsize}").view(dtype)[0])
-
-
-class Bins:
-    """The bona fide and the spoofed amount per bin, as integers that cannot overflow: a sum and what it carried."""
-
-    def __init__(self, size: int = BINS) -> None:
-        self._sums = np.zeros((2, size), np.int64)
-        self._carries: npt.NDArray[np.int32] | None = None
-        self._held = 0  # no sum is larger
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the sums."""
-        return self._sums.nbytes + (0 if self._carries is None else self._carries.nbytes)
-
-    def add_rows(self, bins: Bits, bona_fide: npt.NDArray[np.int64], spoof: npt.NDArray[np.int64]) -> None:
-        """Add rows of a block, given the bin of each of them."""
-        self._make_room(int(bona_fide.sum()) + int(spoof.sum()))
-        for sums, column in zip(self._sums, (bona_fide, spoof), strict=True):
-            np.add.at(sums, bins, column)
-
-    def add_sums(self, sums: npt.NDArray[np.int64], carries: npt.NDArray[np.int32] | None = None) -> None:
-        """Add sums per bin that were made elsewhere, with what they carried."""
-        self._make_room(int(sums.max(initial=0)))
-        self._sums += sums
-        if carries is not None:
-            self._add_carries(carries)
-
-    def to_bytes(self) -> bytes:
-        """The bins that are not empty, packed: at most 1.7 MB."""
-        sums, carries = self.parts()
-        where = np.flatnonzero(self._some())
-        packed = [
-            np.array([where.size, carries is not None], "<i8").tobytes(),
-            where.astype("<u2").tobytes(),
-            sums[:, where].astype("<i8").tobytes(),
-        ]
-        if carries is not None:
-            packed.append(carries[:, where].astype("<i4").tobytes())
-        return b"".join(packed)
-
-    @classmethod
-    def from_bytes(cls, packed: bytes, size: int = BINS) -> Bins:
-        """Undo :meth:`to_bytes`."""
-        count, carried = (int(one) for one in np.frombuffer(packed, "<i8", 2))
-        where = np.frombuffer(packed, "<u2", count, 16).astype(np.int64)
-        sums = np.zeros((2, size), np.int64)
-        sums[:, where] = np.frombuffer(packed, "<i8", 2 * count, 16 + 2 * count).reshape(2, count)
-        carries = None
-        if carried:
-            carries = np.zeros((2, size), np.int32)
-            carries[:, where] = np.frombuffer(packed, "<i4", 2 * count, 16 + 18 * count).reshape(2, count)
-        bins = cls(size)
-        bins.add_sums(sums, carries)
-        return bins
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Bins.from_bytes, (self.to_bytes(), self._sums.shape[1])
-
-    def _some(self) -> Flags:
-        sums, carries = self.parts()
-        some: Flags = (sums != 0).any(axis=0) if carries is None else ((sums != 0) | (carries != 0)).any(axis=0)
-        return some
-
-    def parts(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32] | None]:
-        """The sums per bin, and what they carried."""
-        return self._sums, self._carries
-
-    def _make_room(self, total: int) -> None:
-        if self._held + total >= 2**62:
-            self._add_carries(self._sums >> CARRIED_BITS)
-            self._sums &= (1 << CARRIED_BITS) - 1
-            self._held = 1 << CARRIED_BITS
-        self._held += total
-
-    def _add_carries(self, more: npt.NDArray[Any]) -> None:
-        carries = more.astype(np.int64) + (0 if self._carries is None else self._carries)
-        if int(carries.max()) >= 2**31:
-            raise UsageError("more than 2**91 ns (10**10 years) under one score; give smaller weights")
-        self._carries = carries.astype(np.int32)
-
-    def total(self) -> Amounts:
-        """Sum over all bins."""
-        sums, carries = self.parts()
-        bona_fide, spoof = map(exact_sum, sums)
-        if carries is not None:
-            bona_fide += int(carries[0].sum(dtype=np.int64)) << CARRIED_BITS
-            spoof += int(carries[1].sum(dtype=np.int64)) << CARRIED_BITS
-        return bona_fide, spoof
-
-    def filled(self, order: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], list[npt.NDArray[Any]]]:
-        """The bins that are not empty, in an order, and their amounts."""
-        bins = order[self._some()[order]]
-        return bins, self.columns(bins)
-
-    def columns(self, bins: npt.NDArray[np.int64]) -> list[npt.NDArray[Any]]:
-        """The amounts of some bins: Python integers where sums could overflow."""
-        sums, carries = self.parts()
-        if carries is None and sum(self.total()) < 2**62:
-            return [column[bins] for column in sums]
-        columns = [column[bins].astype(object) for column in sums]
-        if carries is not None:
-            columns = [
-                column + carry[bins].astype(object) * (1 << CARRIED_BITS)
-                for column, carry in zip(columns, carries, strict=True)
-            ]
-        return columns
+    shift = rest_bits(dtype)
+    codes = np.arange(-BINS // 2, BINS // 2) << shift
+    if not fine or not shift:
+        return codes
+    one = code_of(1.0, dtype)
+    # distances to the greatest float below 1, in codes: a bin holds those that share their leading bits as a float
+    widest = code_of(one - code_of(0.5, dtype) - 1, dtype)
+    alike = np.arange(one >> shift, (widest >> shift) + 1) << shift
+    distances = np.ceil(alike.astype(f"i{dtype.itemsize}").view(dtype)).astype(np.int64)
+    split = np.append(one - distances, one + 1)
+    return np.unique(np.concatenate((codes, split, -split, [1])))
 
 
 @dataclass(frozen=True)
 class BinIndex:
-    """Which scores a histogram looks at: those that begin with ``prefix`` (16 bits for each level above).
+    """Which codes a histogram looks at: those of one bin of the last pass, or in the first pass all.
 
     ``below`` is what lies under it; ``inside`` what the last pass found in it. The next higher score with counted time
-    begins with ``following`` (16 bits for each of ``following_levels``), and is ``next_score`` where a pass found it.
+    is in the bin ``following``, and is ``next_score`` where a pass found it.
     """
 
     level: int = 0
-    prefix: int = 0
+    span: Span = EVERYTHING
     below: Amounts = (0, 0)
     inside: Amounts | None = None
-    following: int | None = None
-    following_levels: int = 0
+    following: Span | None = None
     next_score: float | None = None
-
-
-@dataclass(frozen=True)
-class NarrowBin:
-    """Scores from ``lowest`` to ``highest``, what lies below and inside, and a bound of the next higher score there."""
-
-    lowest: float
-    highest: float
-    below: Amounts
-    inside: Amounts
-    following: float | None
-
-
-@dataclass(eq=False)
-class Fine:
-    """What bounds that rest on one pass need besides: fine bins, and whether any score has more than 16 bits."""
-
-    bins: Bins
-    longer: bool = False
-
-    @classmethod
-    def of(cls, dtype: np.dtype[Any]) -> Fine:
-        """Those of a histogram that has seen nothing."""
-        return cls(Bins(FineBins(dtype).size))
-
-    def add(self, block: MassBlock, bits: Bits, dtype: np.dtype[Any]) -> None:
-        """Count a block, given the raw bits of its scores."""
-        split = FineBins(dtype)
-        if not split.shift:
-            return
-        rows, keys = split.keys(bits)
-        if rows.size:
-            chosen = np.zeros(bits.size, bool)
-            chosen[rows] = True
-            _, bona_fide, spoof = block.columns_of(chosen)
-            self.bins.add_rows(keys.view(np.uint64), bona_fide, spoof)
-        if not self.longer:
-            longer = (bits & bits.dtype.type((1 << split.shift) - 1)) != 0
-            self.longer = bool(longer.any()) and bool((longer & block.counted).any())
-
-    def merge(self, other: Fine) -> None:
-        """Add what another one has seen."""
-        self.bins.add_sums(*other.bins.parts())
-        self.longer |= other.longer
 
 
 @dataclass(eq=False)
 class Histogram:
-    """Both columns of a mass by 16 bits of the score; histograms of shards that look at the same scores add."""
+    """Both columns of a mass by the code of the score; histograms of shards that look at the same codes add."""
 
     dtype: np.dtype[Any]
     index: BinIndex = field(default_factory=BinIndex)
-    bins: Bins = field(default_factory=Bins)
+    fine: bool = False  # fine bins, and ``longer``: where bounds are wanted, in the first pass
     undecided: Amounts = (0, 0)
     lowest_following: float | None = None  # found by this pass
-    fine: Fine | None = None  # only where bounds are wanted, in the first pass
+    longer: bool = False  # whether any score has more than its leading bits
+
+    def __post_init__(self) -> None:
+        self.sums: npt.NDArray[Any] = np.zeros((2, self._starts.size), np.int64)
+        self._most = 0  # no sum of sums is larger
+
+    @cached_property
+    def _step_bits(self) -> int:
+        """Bins of a further pass hold two to this power codes each."""
+        first, last = self._ends
+        return max((last - first).bit_length() - BITS_PER_PASS, 0)
+
+    @cached_property
+    def _ends(self) -> Span:
+        """The first and the last code that is looked at: what is no number lies beyond infinity."""
+        first, last = self.index.span
+        return max(first, code_of(-np.inf, self.dtype)), min(last, code_of(np.inf, self.dtype))
+
+    @cached_property
+    def _starts(self) -> Int64:
+        """The first code of each bin."""
+        if self.index.level == 0:
+            return first_codes(self.dtype, self.fine)
+        return np.arange(self._ends[0], self._ends[1] + 1, 1 << self._step_bits)
 
     @property
     def is_last(self) -> bool:
         """True if its bins are single scores."""
-        return self._shift == 0 or (self.fine is not None and not self.fine.longer)
-
-    @property
-    def _shift(self) -> int:
-        return 8 * self.dtype.itemsize - BITS_PER_PASS * (self.index.level + 1)
+        if self.index.level == 0:
+            return rest_bits(self.dtype) == 0 or (self.fine and not self.longer)
+        return self._step_bits == 0
 
     def emptied(self) -> Histogram:
         """Another one that looks at the same scores and has seen nothing."""
-        return Histogram(self.dtype, self.index, fine=None if self.fine is None else Fine.of(self.dtype))
+        return Histogram(self.dtype, self.index, self.fine)
 
     def add(self, block: MassBlock) -> None:
         """Count a block, whose scores are in bona fide polarity and of this type."""
-        bits, index = raw_bits(block.scores), self.index
         self.add_undecided((block.undecided_bona_fide, block.undecided_spoof))
-        if index.level == 0:
-            self.bins.add_rows(bits >> bits.dtype.type(self._shift), block.bona_fide, block.spoof)
-            if self.fine is not None:
-                self.fine.add(block, bits, self.dtype)
+        codes, size = codes_of(block.scores), self._starts.size
+        sums = np.zeros((4, size), np.int64)  # a row for each class, so that one call counts them all
+        if self.index.level == 0:
+            bins = self._bins(codes)
+            np.add.at(sums.reshape(-1), bins + block.classes * np.int32(size), block.amounts)
+            np.add.at(sums[0], bins[block.rows], block.more_bona_fide)
+            np.add.at(sums[1], bins[block.rows], block.more_spoof)
+            self._look_for_more_bits(block)
+        else:
+            first, last = self._ends
+            inside = (codes >= first) & (codes <= last)
+            _, *columns = block.columns_of(inside)
+            for row, column in zip(sums, columns, strict=False):
+                np.add.at(row, (codes[inside] - first) >> self._step_bits, column)
+            self._look_for_next(block, codes)
+        self.add_sums(sums[:2])
+
+    def _bins(self, codes: Any) -> npt.NDArray[np.int32]:
+        """The bin of each code, in the first pass."""
+        leading: npt.NDArray[np.int32] = (codes >> rest_bits(self.dtype)).astype(np.int32) + np.int32(BINS // 2)
+        if not self.fine:
+            return leading
+        first, by_distance = self._tables
+        bins: npt.NDArray[np.int32] = first[leading]
+        split = np.flatnonzero((np.diff(first) > 1)[leading])
+        codes = codes[split]
+        distance = self._leading_of_distance(codes)
+        near = (distance >= 0) & (distance < by_distance.shape[1])
+        # a search takes ten times as long; what is not near 1 here is 1 itself, just above 1, or next to 0
+        bins[split[near]] = by_distance[(codes[near] < 0).view(np.int8), distance[near]]
+        bins[split[~near]] = np.searchsorted(self._starts.astype(codes.dtype), codes[~near], side="right") - 1
+        return bins
+
+    @cached_property
+    def _tables(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """The first bin of each value of the leading bits, and one more; the bin of each distance, for both signs."""
+        kind = f"i{self.dtype.itemsize}"
+        first = np.searchsorted(self._starts, np.append(first_codes(self.dtype, False), np.iinfo(kind).max))
+        distance = self._leading_of_distance(self._starts.astype(kind))
+        widest = self._leading_of_distance(codes_of(self.dtype.type([0.5])))[0]
+        near = np.flatnonzero((distance >= 0) & (distance <= widest))
+        by_distance = np.zeros((2, int(distance[near].max(initial=-1)) + 1), np.int32)
+        by_distance[(self._starts[near] < 0).view(np.int8), distance[near]] = near
+        return first.astype(np.int32), by_distance
+
+    def _leading_of_distance(self, codes: Any) -> Any:
+        """Leading bits of the distance to the greatest float below 1, as a float; negative from 1 on."""
+        distance = code_of(1.0, self.dtype) - 1 - np.where(codes < 0, ~codes, codes)
+        return distance.astype(self.dtype).view(codes.dtype) >> rest_bits(self.dtype)
+
+    def _look_for_more_bits(self, block: MassBlock) -> None:
+        if self.fine and not self.longer:
+            bits = block.scores.view(f"i{self.dtype.itemsize}")
+            longer = (bits & bits.dtype.type((1 << rest_bits(self.dtype)) - 1)) != 0
+            self.longer = bool(longer.any()) and bool((longer & block.counted).any())
+
+    def _look_for_next(self, block: MassBlock, codes: Any) -> None:
+        """Find the lowest score with counted time in the bin that follows, unless it is known."""
+        if self.index.following is None or self.index.next_score is not None:
             return
-        kind = bits.dtype.type
-        leading = bits >> kind(self._shift + BITS_PER_PASS)
-        scores, *columns = block.columns_of(leading == index.prefix)
-        self.bins.add_rows((raw_bits(scores) >> kind(self._shift)) & kind(BINS - 1), *columns)
-        if index.following_levels == index.level:  # the last pass found where the next score lies
-            self._see_following(block, leading == index.following)
+        first, last = self.index.following
+        chosen: Flags = (codes >= first) & (codes <= last)
+        scores, bona_fide, spoof = block.columns_of(chosen)
+        counted = scores[(bona_fide > 0) | (spoof > 0)]
+        if counted.size:
+            self._see_next(float(counted.min()))
+
+    def _see_next(self, score: float | None) -> None:
+        if score is not None and (self.lowest_following is None or score < self.lowest_following):
+            self.lowest_following = score
 
     def add_undecided(self, amounts: Amounts) -> None:
         """Add what lies under no score."""
         self.undecided = self.undecided[0] + int(amounts[0]), self.undecided[1] + int(amounts[1])
 
-    def _see_following(self, block: MassBlock, chosen: Flags) -> None:
-        if not chosen.any():
-            return
-        scores, bona_fide, spoof = block.columns_of(chosen)
-        counted = scores[(bona_fide > 0) | (spoof > 0)]
-        if counted.size:
-            self._lower_following(float(counted.min()))
-
-    def _lower_following(self, score: float | None) -> None:
-        if score is not None and (self.lowest_following is None or score < self.lowest_following):
-            self.lowest_following = score
+    def add_sums(self, sums: npt.NDArray[Any]) -> None:
+        """Add bona fide and spoof of each bin."""
+        self._most += sum(map(exact_sum, sums))
+        if self._most >= MOST:
+            self.sums = self.sums.astype(object)
+        self.sums = self.sums + sums
 
     def merge(self, other: Histogram) -> None:
         """Add what another one of the same index has seen."""
-        if (self.dtype, self.index) != (other.dtype, other.index):
+        if (self.dtype, self.index, self.fine) != (other.dtype, other.index, other.fine):
             raise UsageError("histograms of different types of scores, or of different passes, do not add")
-        self.bins.add_sums(*other.bins.parts())
+        self.add_sums(other.sums)
         self.add_undecided(other.undecided)
-        self._lower_following(other.lowest_following)
-        if self.fine is not None and other.fine is not None:
-            self.fine.merge(other.fine)
+        self._see_next(other.lowest_following)
+        self.longer |= other.longer
 
-    def sums(self) -> Amounts:
+    def totals(self) -> Amounts:
         """Sum over all bins."""
-        return self.bins.total()
+        return int(self.sums[0].sum()), int(self.sums[1].sum())
+
+    def steps(self) -> npt.NDArray[Any]:
+        """Bona fide and spoof of the bins that are not empty, from the lowest score on."""
+        return self.sums[:, self._filled]
+
+    @property
+    def _filled(self) -> Int64:
+        """The bins that are not empty; scores without counted time leave theirs empty."""
+        return np.flatnonzero((self.sums != 0).any(axis=0))
 
     def find(self, reached: Reached) -> BinIndex | None:
         """Find the bin in which ``reached`` becomes true, as the index of the next pass; None: in none."""
-        level, prefix, below = self.index.level, self.index.prefix, self.index.below
-        order = raw_bins(level, negative=level > 0 and bool(prefix >> (BITS_PER_PASS * level - 1)))
-        # scores without counted time leave their bins empty
-        filled, columns = self.bins.filled(order)
-        reaches = first_reached(below, columns, reached)
-        if reaches is None:
+        filled = self._filled
+        found = first_reached(self.index.below, list(self.sums[:, filled]), reached)
+        if found is None:
             return None
-        row, below, inside = reaches
-        bits = [(prefix << BITS_PER_PASS) | int(one) for one in filled[row : row + 2]]
-        found = BinIndex(level + 1, bits[0], below, inside, bits[-1], level + 1)
-        if len(bits) > 1:
-            return replace(found, next_score=self._score(bits[1])) if self.is_last else found
+        row, below, inside = found
+        level, span = self.index.level + 1, self._span(int(filled[row]))
+        if row + 1 < filled.size:
+            following = self._span(int(filled[row + 1]))
+            return BinIndex(level, span, below, inside, following, self._score(following) if self.is_last else None)
         # the last bin here: what follows it is what followed all of them
         known = self.index.next_score if self.lowest_following is None else self.lowest_following
-        return replace(
-            found, following=self.index.following, following_levels=self.index.following_levels, next_score=known
-        )
+        return BinIndex(level, span, below, inside, self.index.following, known)
 
     def step(self, reached: Reached) -> Step | None:
         """The step itself, where bins are single scores; None if the condition never becomes true."""
         found = self.find(reached)
         if found is None or found.inside is None:
             return None
-        return Step(self._score(found.prefix), *found.below, *found.inside, found.next_score)
+        return Step(self._score(found.span), *found.below, *found.inside, found.next_score)
 
-    def _score(self, prefix: int) -> float:
-        """The lowest magnitude that begins with these bits; where bins are single scores, the only one."""
-        return score_of_bits(prefix << self._shift, self.dtype)
+    def _span(self, place: int) -> Span:
+        """The codes of a bin that are looked at."""
+        last = int(self._starts[place + 1]) - 1 if place + 1 < self._starts.size else self._ends[1]
+        return max(int(self._starts[place]), self._ends[0]), min(last, self._ends[1])
 
-    def refined(self, found: BinIndex, reached: Reached) -> NarrowBin | None:
-        """The part of a found bin in which ``reached`` becomes true; None where fine bins do not split it."""
-        if self.fine is None or found.level != 1 or found.inside is None:
-            return None
-        split = self._split(found.prefix, found.inside)
-        if split is None:
-            return None  # bins that were made elsewhere, without fine ones
-        parts, columns = split
-        filled = np.flatnonzero((columns[0] != 0) | (columns[1] != 0))
-        reaches = first_reached(found.below, [column[filled] for column in columns], reached)
-        if reaches is None:
-            return None
-        row, below, inside = reaches
-        lowest, highest = self._scores_of(parts[filled[row]])
-        following = self._scores_of(parts[filled[row + 1]])[1] if row + 1 < filled.size else None
-        return NarrowBin(lowest, highest, below, inside, following)
+    def _score(self, span: Span) -> float:
+        """The only score of a bin: its only code, or the one without bits after the leading ones."""
+        first, last = span
+        if first != last:
+            rest = (1 << rest_bits(self.dtype)) - 1
+            last = last & ~rest if first >= 0 else ~(~first & ~rest)
+        return score_of_code(last, self.dtype)
 
-    def _split(self, prefix: int, inside: Amounts) -> tuple[list[SubBin], list[npt.NDArray[Any]]] | None:
-        """The parts of a bin from the lowest score on, and their amounts; None if the fine bins have not seen it."""
-        assert self.fine is not None  # noqa: S101 - for the type checker
-        parts = list(FineBins(self.dtype).parts(prefix))
-        order = np.array([-1 if part.key is None else part.key for part in parts], np.int64)
-        if not parts or not prefix >> BITS_PER_PASS - 1:
-            parts, order = parts[::-1], order[::-1]
-        columns = [column.astype(object) for column in self.fine.bins.columns(order)]
-        for column, whole in zip(columns, inside, strict=True):
-            column[order < 0] = whole - int(column[order >= 0].sum())
-            if int(column.min(initial=0)) < 0 or int(column.sum()) != whole:
-                return None
-        return parts, columns
+    def to_bytes(self) -> bytes:
+        """Which bins are not empty, and their sums; at most 1.8 MB."""
+        filled = self._filled
+        flags = np.zeros(self._starts.size, bool)
+        flags[filled] = True
+        sums = self.sums[:, filled]
+        if sums.dtype != object:
+            return np.packbits(flags).tobytes() + sums.astype("<i8").tobytes()
+        low, high = (sums & ((1 << LOW_BITS) - 1)).astype("<i8"), (sums >> LOW_BITS).astype("<i4")
+        return np.packbits(flags).tobytes() + low.tobytes() + high.tobytes()
 
-    def steps(self) -> list[Amounts]:
-        """The amounts of both classes from the lowest score on, in the narrowest bins of the first pass."""
-        filled, columns = self.bins.filled(raw_bins(0, negative=False))
-        found: list[Amounts] = []
-        for prefix, bona_fide, spoof in zip(filled.tolist(), *(column.tolist() for column in columns), strict=True):
-            split = None if self.fine is None else self._split(prefix, (bona_fide, spoof))
-            parts = [(bona_fide, spoof)] if split is None or not split[0] else zip(*split[1], strict=True)
-            found += [(int(first), int(second)) for first, second in parts if first or second]
-        return found
-
-    def _scores_of(self, part: SubBin) -> tuple[float, float]:
-        """The lowest and the highest score of a part of a bin."""
-        ends = score_of_bits(part.smallest, self.dtype), score_of_bits(part.largest, self.dtype)
-        return min(ends), max(ends)
+    def add_bytes(self, packed: bytes) -> None:
+        """Add what another one wrote by :meth:`to_bytes`."""
+        size = self._starts.size
+        start = -(-size // 8)
+        filled = np.flatnonzero(np.unpackbits(np.frombuffer(packed, np.uint8, start), count=size))
+        low = np.frombuffer(packed, "<i8", 2 * filled.size, start).reshape(2, -1)
+        high = np.frombuffer(packed, "<i4", offset=start + 16 * filled.size)
+        sums = np.zeros((2, size), object if high.size else np.int64)
+        sums[:, filled] = low + (high.astype(object).reshape(2, -1) << LOW_BITS) if high.size else low
+        self.add_sums(sums)
 
 
 @runtime_checkable

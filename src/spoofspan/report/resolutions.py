@@ -16,8 +16,7 @@ from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.terminal import current_screen
 from spoofspan.base.times import milliseconds
 from spoofspan.base.version import __version__
-from spoofspan.evaluation.resolution_rows import RANGE, ResolutionRow, TableCell, point_measure
-from spoofspan.evaluation.resolution_table import ResolutionTable
+from spoofspan.evaluation.resolution_table import RANGE, ResolutionRow, ResolutionTable, TableCell, point_measure
 from spoofspan.evaluation.signature import Signature
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure, in_percent, plain_text, short_measure
@@ -393,11 +392,7 @@ def notes(tables: Mapping[str, ResolutionTable], look: TableLook | None = None) 
     return [*captions(tables, look), *details(tables)]
 
 
-def captions(
-    tables: Mapping[str, ResolutionTable],
-    look: TableLook | None = None,
-    mark: str = f"{NATIVE} the row's own resolution.",
-) -> list[str]:
+def captions(tables: Mapping[str, ResolutionTable], look: TableLook | None = None) -> list[str]:
     """What a reader of the numbers must know."""
     first = next(iter(tables.values()))
     what = f"{_subject(first)} {_unit(first)}"

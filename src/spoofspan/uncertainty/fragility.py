@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from spoofspan.base.errors import SpoofspanError, UsageError
-from spoofspan.evaluation.crossed import quietly
+from spoofspan.base.errors import SpoofspanError, UsageError, quietly
 from spoofspan.uncertainty.clusters import FEWEST_CLUSTERS, Clusters
 from spoofspan.uncertainty.families import Pair, Task
 from spoofspan.uncertainty.measured_system import clusters_of

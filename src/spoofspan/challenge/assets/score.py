@@ -27,7 +27,7 @@ def main(given: Path, output: Path) -> int:
         sys.path.insert(0, str(PACKAGES))
     sys.path.insert(0, str(HERE))
     try:
-        from spoofspan.challenge.codabench import score_in_container
+        from spoofspan.challenge.scoring_program import score_in_container
 
         return score_in_container(given, output)
     except Exception:  # a traceback may show something of the labels

@@ -6,6 +6,5 @@
     statistics.py    what is measured of their sound: bands of a frame, level, offset, silence, lengths
     logistic.py      a logistic regression that never tests on a speaker it was trained on
     probes.py        which statistics make a probe, and what a listener would call them
-    findings.py      what was found, as a table and as plain data
-    auditing.py      the probes measured: range EERs, intervals, alarms                  <- read this first
+    auditing.py      the probes measured: range EERs, intervals, alarms, a table         <- read this first
 """

@@ -166,6 +166,11 @@ class PlannedControl:
     search: int = 0
 
     @property
+    def recordings(self) -> set[str]:
+        """The recordings that it is made of."""
+        return {one.recording for one in self.pieces}
+
+    @property
     def overlap(self) -> int:
         """Length of its joints, in samples; even."""
         return even_samples(self.cross_fade or 0.0)

@@ -8,31 +8,34 @@ it, and ``provenance.jsonl`` says where every sample comes from. Beside it::
 
 All edits of a recording have the same noise, if the channel has any, so that they differ from the unedited utterance by
 the edit alone. Utterances appear whole or not at all, and a build that was interrupted goes on where it stopped.
+
+Recordings go through a codec and back, with the delay of the codec taken out. mu-law is done here. MP3 and Opus are
+libsndfile's, by way of soundfile; where one of them is missing, its edit is skipped, and ``corpus.json`` and the
+command say so.
 """
 
 from __future__ import annotations
 
-import csv
 import io
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from spoofspan.base.errors import DataError, SpoofspanError
-from spoofspan.base.locks import own_folder
-from spoofspan.base.pool import check_jobs, do_all, in_batches
+from spoofspan.base.errors import DataError
+from spoofspan.base.extras import INSTALL_CM
+from spoofspan.base.pool import check_jobs
 from spoofspan.base.version import __version__
 from spoofspan.corpus.building import (
-    BATCH,
     about_set,
+    build_folder,
     check_source,
-    finished_about,
-    made_once,
-    prepare_folder,
+    make_all,
     source_identity,
     survey_recordings,
     warn_of_truncated,
@@ -48,16 +51,14 @@ from spoofspan.corpus.controls.edits import (
     draw_recordings,
     plan_controls,
 )
-from spoofspan.corpus.controls.round_trips import CodedRecording, codec_version, missing_codec
 from spoofspan.corpus.frames import RATE, Float64
-from spoofspan.corpus.layout import ABOUT, DATABASE, SOURCES, WORK, SetFiles, write_json, write_set
+from spoofspan.corpus.layout import ABOUT, SOURCES, WORK, SetFiles, write_csv, write_json, write_set
 from spoofspan.corpus.provenance import Provenance
 from spoofspan.corpus.source_folder import Recording, recordings_in
 from spoofspan.corpus.splice_plan import stream
 from spoofspan.corpus.splicing import SpliceMaterial, SplicePiece, provenance_of, splice
-from spoofspan.formats.sound import check_truncated, wav_bytes
+from spoofspan.formats.sound import check_truncated
 from spoofspan.formats.sound_channel import OPEN
-from spoofspan.formats.writing import write_atomically
 
 CONTROLS_VERSION = 1  # raised when the same settings give other bytes
 SUBSET = "eval"
@@ -123,20 +124,8 @@ def build(
         "control_settings": chosen.to_dict(),
         "codecs": codecs,
     }
-    finished = None if force or (out / WORK).exists() else finished_about(out, identity)
-    if finished is not None:
-        return finished
-    with own_folder(out):
-        finished = prepare_folder(out, identity, force)
-        if finished is not None:
-            return finished
-        try:
-            return _build(out, given, chosen, workers, identity, check_truncated(truncated))
-        except SpoofspanError:
-            if not (out / DATABASE).exists():  # nothing was made yet: the next start may have other settings
-                for name in (WORK, SOURCES):
-                    shutil.rmtree(out / name, ignore_errors=True)
-            raise
+    use = check_truncated(truncated)
+    return build_folder(out, identity, lambda: _build(out, given, chosen, workers, identity, use), force)
 
 
 def _build(
@@ -159,11 +148,16 @@ def _build(
     coded = _coded(out / SOURCES, recordings, [one for one in usable if one in CODECS], workers)
     known = {one.name: one for one in recordings} | {one.name: one for one in coded.values()}
     survey |= {one.name: replace(survey[original], name=one.name) for (_, original), one in coded.items()}
-    made = _make(out, plan.utterances, SpliceMaterial(known, survey), chosen, workers)
+    make = partial(make_control, settings=chosen)
+    made = make_all(out, plan.utterances, SpliceMaterial(known, survey), make, workers, "making controls")
     files = SetFiles(out, SUBSET)
     _check_identical(files, plan.utterances)
     write_set(files, made, chosen.corpus)
-    write_atomically(out / LIST, [_list_of(plan.utterances)], force=True)
+    rows = (
+        (one.utterance, one.speaker, one.edit, _seconds(one.cross_fade), one.unedited, one.recording)
+        for one in plan.utterances
+    )
+    write_csv(out / LIST, [COLUMNS, *rows])
     about = {
         "spoofspan": __version__,
         "numpy": np.__version__,
@@ -203,20 +197,6 @@ def _coded(
 # ---------------------------------------------------------------- making
 
 
-@dataclass(frozen=True)
-class _ControlBatch:
-    out: Path
-    plans: Sequence[PlannedControl]
-    material: SpliceMaterial
-    settings: ControlSettings
-
-    def make(self, plan: PlannedControl) -> Provenance:
-        """Write the sound of a control; where it comes from."""
-        sound, provenance = make_control(plan, self.material, self.settings)
-        write_atomically(SetFiles(self.out, SUBSET).sound(plan.utterance), [wav_bytes(sound)], force=True)
-        return provenance
-
-
 def make_control(
     plan: PlannedControl, material: SpliceMaterial, settings: ControlSettings
 ) -> tuple[Float64, Provenance]:
@@ -237,25 +217,6 @@ def make_control(
     return sound, provenance_of(spliced, plan.utterance, SUBSET, plan.speaker, plan.recording, material)
 
 
-def _make(
-    out: Path, plans: Sequence[PlannedControl], material: SpliceMaterial, settings: ControlSettings, jobs: int
-) -> list[Provenance]:
-    """Make all controls; return where they come from, in the order of the plan."""
-    (out / WORK / "made").mkdir(exist_ok=True)
-    SetFiles(out, SUBSET).make_folders()
-    batches = [_ControlBatch(out, batch, _needed(batch, material), settings) for batch in in_batches(plans, BATCH)]
-    done = do_all(_make_batch, batches, jobs, "making controls", lambda batch: len(batch.plans))
-    return [one for rows in done for one in rows]
-
-
-def _needed(plans: Sequence[PlannedControl], material: SpliceMaterial) -> SpliceMaterial:
-    return material.only({one.recording for plan in plans for one in plan.pieces})
-
-
-def _make_batch(batch: _ControlBatch) -> list[Provenance]:
-    return made_once(batch.out, batch.plans, batch.material, batch.make)
-
-
 def _check_identical(files: SetFiles, plans: Sequence[PlannedControl]) -> None:
     """Refuse rejoins without a cross-fade that are not the unedited recording, bit by bit."""
     for one in plans:
@@ -271,14 +232,8 @@ def _check_identical(files: SetFiles, plans: Sequence[PlannedControl]) -> None:
 # ---------------------------------------------------------------- notes
 
 
-def _list_of(plans: Sequence[PlannedControl]) -> bytes:
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(COLUMNS)
-    for one in plans:
-        fade = "" if one.cross_fade is None else f"{one.cross_fade:g}"
-        rows.writerow((one.utterance, one.speaker, one.edit, fade, one.unedited, one.recording))
-    return text.getvalue().encode()
+def _seconds(cross_fade: float | None) -> str:
+    return "" if cross_fade is None else f"{cross_fade:g}"
 
 
 def _about_edits(plans: Sequence[PlannedControl], made: Sequence[Provenance]) -> dict[str, Any]:
@@ -299,3 +254,85 @@ def _skipped(chosen: ControlSettings, plan: ControlPlan) -> dict[str, str]:
     }
     missing = {name: why for name in chosen.edits if name in CODECS and (why := missing_codec(name)) is not None}
     return {**found, **missing}
+
+
+# ---------------------------------------------------------------- codecs
+
+MU = 255.0
+LONGEST_DELAY = 4096  # samples
+# codec -> format and subtype of libsndfile
+LIBSNDFILE = {"mp3": ("MP3", "MPEG_LAYER_III"), "opus": ("OGG", "OPUS")}
+
+
+def missing_codec(codec: str) -> str | None:
+    """Reason why a codec cannot be used here; None if it can."""
+    if codec not in LIBSNDFILE:
+        return None
+    if find_spec("soundfile") is None:
+        return f"soundfile is not installed; run: {INSTALL_CM}"
+    import soundfile
+
+    form, subtype = LIBSNDFILE[codec]
+    if form in soundfile.available_formats() and subtype in soundfile.available_subtypes(form):
+        return None
+    return f"libsndfile {soundfile.__libsndfile_version__} has no {subtype}; install a newer soundfile"
+
+
+def codec_version(codec: str) -> str:
+    """Implementation of a codec, for corpus.json."""
+    if codec not in LIBSNDFILE:
+        return "8 bits, mu = 255"
+    import soundfile
+
+    return f"libsndfile {soundfile.__libsndfile_version__}"
+
+
+@dataclass(frozen=True)
+class CodedRecording:
+    """A recording that went through a codec and is to be written."""
+
+    original: Recording
+    codec: str
+
+    def sound(self) -> Float64:
+        """Its samples, as many as the original has."""
+        return through(replace(self.original, channel=OPEN).sound(), self.codec)
+
+
+def through(sound: Float64, codec: str) -> Float64:
+    """A sound through a codec and back, as long as before and not delayed.
+
+    >>> float(abs(through(np.array([0.0, 0.5, -1.0]), "mu-law") - [0.0, 0.5, -1.0]).max()) < 0.01
+    True
+    """
+    if codec == "mu-law":
+        return mu_law(sound)
+    import soundfile
+
+    form, subtype = LIBSNDFILE[codec]
+    coded = io.BytesIO()
+    soundfile.write(coded, sound, RATE, format=form, subtype=subtype)
+    coded.seek(0)
+    return aligned(soundfile.read(coded, dtype="float64")[0], sound)
+
+
+def mu_law(sound: Float64) -> Float64:
+    """Eight bits on a logarithmic scale: 127 steps on each side of 0."""
+    code = np.rint(127 * np.log1p(MU * np.minimum(np.abs(sound), 1.0)) / np.log1p(MU))
+    decoded: Float64 = np.sign(sound) * np.expm1(code / 127 * np.log1p(MU)) / MU
+    return decoded
+
+
+def aligned(decoded: Float64, original: Float64) -> Float64:
+    """The decoded sound, without the delay at which it is most like the original, and as long as that.
+
+    >>> aligned(np.array([0.0, 0.0, 1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0])).tolist()
+    [1.0, 2.0, 3.0]
+    """
+    size = 1 << (decoded.size + original.size - 1).bit_length()
+    products = np.fft.irfft(np.fft.rfft(decoded, size) * np.conj(np.fft.rfft(original, size)), size)
+    reach = min(LONGEST_DELAY, size // 2 - 1)
+    delays = np.arange(-reach, reach + 1)
+    delay = int(delays[int(np.argmax(products[delays]))])
+    moved = decoded[delay:] if delay >= 0 else np.concatenate((np.zeros(-delay), decoded))
+    return np.concatenate((moved[: original.size], np.zeros(max(original.size - moved.size, 0))))

@@ -33,12 +33,12 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import offsets_of
-from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.frame_lines import check_frames
+from spoofspan.formats.text.json_text import json_document
 from spoofspan.formats.text.lines import check_word, fields_of, first_lines, is_number, score_of
 
 Matrix = npt.NDArray[Any]
@@ -188,11 +188,7 @@ def read_label2id(where: Where | Mapping[str, int]) -> dict[str, int]:
     if isinstance(where, Mapping):
         return dict(where)
     source = sources(where)[0]
-    data = source.document()
-    try:
-        order = parse_json(data)
-    except ValueError as error:
-        raise DataError(f"{source.name}: no JSON ({error}); it says which column of the archive is spoof") from None
+    order = json_document(source, 'which column is which class, {"bonafide": 0, "spoof": 1}', parse_int=None)
     if not isinstance(order, dict) or not all(type(index) is int for index in order.values()):
         raise DataError(f'{source.name}: not {{"bonafide": 0, "spoof": 1}} or the like; it says which column is spoof')
     return order

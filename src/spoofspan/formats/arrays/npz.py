@@ -19,7 +19,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,12 +27,14 @@ from numpy.lib import format as npy
 
 from spoofspan.base.columns import host_array, offsets_of
 from spoofspan.base.errors import DataError, Problems, UsageError
-from spoofspan.base.times import SECOND, Int64, duration_ns, edges_before, grid_edges
+from spoofspan.base.times import Int64, duration_ns, edges_before, grid_edges
 from spoofspan.data.references import BONA_FIDE, LABELS, SPOOF, References
 from spoofspan.data.scores import Scores
+from spoofspan.formats.file_names import checked_resolution, is_official_labels
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.pickles import NPY, PICKLE, check_text, first_opcode, npy_header, read_dict
 from spoofspan.formats.sources import MOST_UNPACKED, UNPACKED_ALLOWANCE, Source
+from spoofspan.formats.text.frame_lines import check_frames
 from spoofspan.formats.text.rows import label_and_attack
 
 if TYPE_CHECKING:
@@ -44,42 +45,8 @@ MOST_TOTAL = 1 << 34  # bytes of all arrays of a file
 COMMENT = re.compile(r"spoofspan((?: (?:hop|higher|spoof_label)=[\w.+-]+)*)")
 ZIP = b"PK\x03\x04"
 DICTS = (NPY, PICKLE)  # what npy files and pickles of dicts begin with
-OFFICIAL_NAME = r"_seglab_([0-9]+(?:\.[0-9]+)?)(?:[._]|$)"  # PartialSpoof's segment labels, with their resolution
 
 Array = npt.NDArray[Any]
-
-
-def stated_resolution(source: Source, options: ReadOptions, pattern: str, per_second: int) -> float:
-    """The resolution (seconds) that a file name or ``hop`` states; both may, if they agree."""
-    match = re.search(pattern, _file_name(source))
-    named = None if match is None else float(match[1]) / per_second
-    if named is not None and not named > 0:
-        raise DataError(f"{source.name}: the file name states a resolution of 0; rename the file")
-    if options.hop is not None and named is not None and duration_ns(options.hop, "hop") != round(named * SECOND):
-        raise UsageError(
-            f"{source.name}: the file name states a resolution of {named:g} s, hop states {options.hop:g} s; "
-            "drop hop= or rename the file"
-        )
-    return _resolution(source, "file name", options.hop if options.hop is not None else named)
-
-
-def _resolution(source: Source, where: str, hop: float | None) -> float:
-    """The resolution (seconds) as it is known, or a refusal that names ``where`` it could have been stated."""
-    if hop is None:
-        raise UsageError(f"{source.name}: the {where} states no resolution; give it in seconds with hop=")
-    if duration_ns(hop, "hop") <= 0:
-        raise UsageError("hop must be positive: the resolution in seconds")
-    return hop
-
-
-def resolution_of_name(path: str) -> float | None:
-    """The resolution (seconds) of label arrays that the name of their file states."""
-    match = re.search(OFFICIAL_NAME, PurePath(path).name)
-    return None if match is None else float(match[1])
-
-
-def _file_name(source: Source) -> str:
-    return PurePosixPath(source.name.replace("\\", "/")).name
 
 
 class Seen(dict[str, str]):
@@ -122,13 +89,15 @@ def read_scores(
 
 
 def _as_array(given: Any) -> Any:
-    """A list of plain numbers, or of words, as an array; anything else as it is."""
-    if isinstance(given, list) and given and all(type(one) in (int, float) for one in given):
-        return np.array(given, np.float64)
-    if isinstance(given, list) and given and all(isinstance(one, list) and len(one) == len(given[0]) for one in given):
-        rows = [_as_array(one) for one in given]
-        return np.array(rows) if all(isinstance(row, np.ndarray) and row.dtype.kind == "f" for row in rows) else given
-    return np.array(given) if isinstance(given, list) and given and all(type(one) is str for one in given) else given
+    """Lists (and arrays of Python objects) of numbers, words or rows of numbers as an array; anything else as it is."""
+    listed = given.tolist() if isinstance(given, np.ndarray) and given.dtype == object else given
+    if not isinstance(listed, list | tuple) or not listed:
+        return given
+    if all(isinstance(one, list) and len(one) == len(listed[0]) for one in listed):
+        rows = [_as_array(one) for one in listed]
+        return np.array(rows) if all(isinstance(row, np.ndarray) and row.dtype.kind in "iuf" for row in rows) else given
+    kinds = {type(one) for one in listed}
+    return np.array(listed) if kinds <= {int, float} or kinds in ({str}, {bool}) else given
 
 
 def _column(array: Any, place: str, options: ReadOptions) -> Any:
@@ -156,34 +125,25 @@ def _not_scores(array: Any) -> str | None:
     return None
 
 
-def frames_by_utterance(scores: Scores, name: str) -> Iterator[tuple[str, Array]]:
-    """The scores of each utterance, if they are frames that a format without times can hold."""
-    if scores.hops is None or scores.origins is None:
-        raise UsageError(f"the format {name} holds frames of one hop, not ranges; resample the scores first")
-    if np.unique(scores.hops).size > 1 or scores.origins.any() or scores.window is not None:
-        raise UsageError(f"the format {name} holds frames of one hop that start at 0, without a window of their own")
-    yield from scores.items()
-
-
 # --- labels
 
 
 def references_from_arrays(
-    found: Iterable[tuple[Source, float, Mapping[str, Any]]], options: ReadOptions, official: str | None = None
+    found: Iterable[tuple[Source, float, Mapping[str, Any]]], options: ReadOptions, official: bool = False
 ) -> References:
     """Build references from (source, resolution, labels): runs of equal labels become ranges.
 
-    In files whose names match ``official``, the text '0' means spoof.
+    Where files may be ``official`` (PartialSpoof's, by their names), the text '0' means spoof.
     """
     problems, seen = Problems(), Seen()
     words = _Words()
     runs: dict[str, tuple[Int64, npt.NDArray[np.int64]]] = {}  # the edges of its ranges, and their labels as words
     durations = None if options.durations is None else dict(options.durations)
     for source, resolution, arrays in found:
-        is_official = official is not None and re.search(official, _file_name(source)) is not None
+        is_official = official and is_official_labels(source.name)
         for utterance, array in arrays.items():
             place = f"{source.name}: utterance {utterance!r}"
-            codes = words.codes_of(_as_labels(array), source, place, problems, options, is_official)
+            codes = words.codes_of(_as_array(array), source, place, problems, options, is_official)
             if codes is None or not seen.is_new(utterance, source, problems):
                 continue
             end = None
@@ -229,10 +189,10 @@ def read_labels(
     arrays_of: Callable[[Source], Mapping[str, Any]],
     sources: Sequence[Source],
     options: ReadOptions,
-    official: str | None = None,
+    official: bool = False,
 ) -> References:
     """Read labels from files that each hold a dict of arrays, which do not state their resolution."""
-    hop = _resolution(sources[0], "file", options.hop)
+    hop = checked_resolution(sources[0].name, "file", options.hop)
     return references_from_arrays(((source, hop, arrays_of(source)) for source in sources), options, official)
 
 
@@ -245,13 +205,6 @@ def references_of_labels(
     source = Source("labels", lambda: io.BytesIO(b""))
     arrays = {utt: np.asarray(host_array(row)) if hasattr(row, "__array__") else row for utt, row in labels.items()}
     return references_from_arrays([(source, hop, arrays)], ReadOptions(durations=durations, spoof_label=spoof_label))
-
-
-def _as_labels(given: Any) -> Any:
-    """Labels in a list, or in an array of Python objects, as a plain array; anything else as it is."""
-    listed = given.tolist() if isinstance(given, np.ndarray) and given.dtype == object else given
-    same = isinstance(listed, list | tuple) and len({type(one) for one in listed}) == 1
-    return np.array(listed) if same and type(listed[0]) in (str, int, float, bool) else given
 
 
 class _Words(dict[str, int]):
@@ -444,7 +397,7 @@ def recognises_npy_object(head: bytes) -> bool:
 
 def read_labels_npz(sources: Sequence[Source], options: ReadOptions) -> References:
     """Read npz files of labels."""
-    return read_labels(read_npz, sources, _with_stated(sources, options), OFFICIAL_NAME)
+    return read_labels(read_npz, sources, _with_stated(sources, options), official=True)
 
 
 def read_scores_npz(sources: Sequence[Source], options: ReadOptions) -> Scores:
@@ -454,8 +407,8 @@ def read_scores_npz(sources: Sequence[Source], options: ReadOptions) -> Scores:
 
 def write_scores_npz(scores: Scores) -> Iterator[bytes]:
     """Write an npz file of scores, which states their hop and polarity."""
-    frames = frames_by_utterance(scores, "npz")
-    return write_npz(frames, **({} if scores.hop is None else {"hop": scores.hop}), higher=scores.higher)
+    check_frames(scores, "npz")
+    return write_npz(scores.items(), **({} if scores.hop is None else {"hop": scores.hop}), higher=scores.higher)
 
 
 def write_labels_npz(references: References, resolution: float = 0.01) -> Iterator[bytes]:
@@ -471,7 +424,6 @@ SCORES_NPZ = Format(
     recognises_npz,
     write_scores_npz,
     suffixes=(".npz",),
-    begins=(ZIP,),
 )
 SCORES_DICT = Format(
     "npy-dict",
@@ -479,7 +431,6 @@ SCORES_DICT = Format(
     partial(read_scores, read_dict),
     recognises_dict,
     suffixes=(".npy", ".pkl", ".pickle"),
-    begins=DICTS,
     needs=("hop", "higher"),
 )
 LABELS_NPZ = Format(
@@ -489,7 +440,6 @@ LABELS_NPZ = Format(
     recognises_npz,
     write_labels_npz,
     suffixes=(".npz",),
-    begins=(ZIP,),
     takes=("spoof_label",),
 )
 # What CFPRF writes: dicts in npy files that their names tell apart; 1 and high scores are bona fide, frames are 20 ms.
@@ -504,7 +454,6 @@ CFPRF_SCORES = Format(
     suffixes=("seg_score_dict.npy",),
     higher="bonafide",
     hop=CFPRF_HOP,
-    begins=DICTS,
     named=r"seg_score_dict\.npy$",
 )
 CFPRF_LABELS = Format(
@@ -516,6 +465,5 @@ CFPRF_LABELS = Format(
     recognises_dict,
     suffixes=("seg_tar_dict.npy",),
     hop=CFPRF_HOP,
-    begins=DICTS,
     named=r"seg_tar_dict\.npy$",
 )

@@ -24,13 +24,13 @@ from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.base.numbers import is_number
 from spoofspan.base.times import Float64
 from spoofspan.data.scores import Scores
-from spoofspan.formats.arrays.npz import Seen, frames_by_utterance, stated_resolution
+from spoofspan.formats.arrays.npz import Seen
+from spoofspan.formats.file_names import stated_resolution
 from spoofspan.formats.format import Format, ReadOptions
-from spoofspan.formats.pickles import PICKLE, first_opcode, portable, read_list
+from spoofspan.formats.pickles import first_opcode, portable, read_list
 from spoofspan.formats.sources import Source
+from spoofspan.formats.text.frame_lines import check_frames
 
-FILE_NAME = r"_score_ali_([0-9]+)(?:[._]|$)"
-PER_SECOND = 100  # units of the number in the file name
 # Which column is which, by the number of columns.
 COLUMNS = {2: {"score1": 1}, 3: {"score0": 1, "score1": 2}, 4: {"score0": 1, "score1": 2}}
 WIDTH = 32  # characters; numpy's width for a float joined with text
@@ -53,7 +53,7 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Scores:
     hops: list[float] = []
     values: list[Float64] = []
     for source in sources:
-        hop = stated_resolution(source, options, FILE_NAME, PER_SECOND)
+        hop = stated_resolution(source.name, options.hop)
         for number, item in enumerate(read_list(source)):
             place = f"{source.name}: item {number}"
             if (wrong := _wrong(item)) is not None:
@@ -113,9 +113,10 @@ def _numbers(item: npt.NDArray[np.str_], index: int, place: str, problems: Probl
 
 def write(scores: Scores) -> Iterator[bytes]:
     """Write the official layout with three columns, score0 = -score1; the file name must state the hop."""
+    check_frames(scores, "partialspoof-pickle")
     yield b"\x80\x02]"  # protocol 2, a list
     sign = 1.0 if scores.higher == "bonafide" else -1.0
-    for number, (utterance, values) in enumerate(frames_by_utterance(scores, "partialspoof-pickle")):
+    for number, (utterance, values) in enumerate(scores.items()):
         if not values.size:
             raise UsageError(f"utterance {utterance!r} has no scores; the format partialspoof-pickle cannot name it")
         score1 = sign * values.astype(np.float64)
@@ -136,6 +137,5 @@ FORMAT = Format(
     recognises,
     write,
     suffixes=(".pkl",),
-    begins=(PICKLE,),
     columns=("score1", "score0"),
 )

@@ -19,13 +19,11 @@ from numpy.lib import format as npy
 
 from spoofspan.data.references import References
 from spoofspan.formats.arrays.npz import (
-    DICTS,
-    OFFICIAL_NAME,
     label_arrays,
     recognises_dict,
     references_from_arrays,
-    stated_resolution,
 )
+from spoofspan.formats.file_names import stated_resolution
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.pickles import portable, read_dict
 from spoofspan.formats.sources import Source
@@ -35,8 +33,8 @@ RESOLUTION = 0.01  # seconds; the finest of the official files
 
 def read(sources: Sequence[Source], options: ReadOptions) -> References:
     """Read label arrays; with durations, the last segment ends there, and the number of labels is checked."""
-    found = ((source, stated_resolution(source, options, OFFICIAL_NAME, 1), read_dict(source)) for source in sources)
-    return references_from_arrays(found, options, OFFICIAL_NAME)
+    found = ((source, stated_resolution(source.name, options.hop), read_dict(source)) for source in sources)
+    return references_from_arrays(found, options, official=True)
 
 
 def write(references: References, resolution: float = RESOLUTION, *, words: bool = False) -> Iterator[bytes]:
@@ -65,6 +63,5 @@ FORMAT = Format(
     recognises_dict,
     write,
     suffixes=(".npy", ".pkl", ".pickle"),
-    begins=DICTS,
     takes=("spoof_label",),
 )

@@ -66,7 +66,6 @@ SCORES = Format(
     partial(read_scores, read_tensors),
     recognises,
     suffixes=SUFFIXES,
-    begins=(ZIP, LEGACY),
     needs=("hop", "higher"),
 )
 LABELS = Format(
@@ -75,7 +74,6 @@ LABELS = Format(
     partial(read_labels, read_tensors),
     recognises,
     suffixes=SUFFIXES,
-    begins=(ZIP, LEGACY),
     needs=("hop",),
     takes=("spoof_label",),
 )

@@ -9,7 +9,7 @@ avdeepfake1m  ``{file, audio_model, fake_segments: [[s, e]], audio_fake_segments
 
 Only spoofs are listed: a bona fide file is in the references without ranges. The utterance is its ``file``. All splits
 of the metadata are read, or the one that ``split`` names. An entry is checked key by key, and every problem keeps its
-place. Only one entry is held at a time.
+place.
 
 Files are audio-visual. The rule ``modality`` says whose fakes are spoof: those of sound or picture (``any``, the
 default, as both benchmarks rank), of the sound alone (``audio``: a fake picture with its true sound is bona fide), or
@@ -29,22 +29,23 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
-from spoofspan.base.documents import check_json
 from spoofspan.base.errors import DataError, UsageError, nearest_name
+from spoofspan.base.times import SECOND
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Modality
 from spoofspan.formats.format import OF_METADATA, Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.json_objects import json_name, json_periods
-from spoofspan.formats.text.rows import RangeRows, check_writable, is_unicode, time_text, written_ranges
+from spoofspan.formats.text.json_text import BLANKS, first_object, json_document, json_list, json_periods
+from spoofspan.formats.text.rows import RangeRows, check_writable, is_unicode, written_ranges
 
-SPACE = re.compile(r"[ \t\n\r]*")
 RANKED: Modality = "any"  # both benchmarks rank by fakes of sound or picture
+SEGMENTS = {"any": "fake_segments", "audio": "audio_fake_segments", "visual": "visual_fake_segments"}
+MODIFIED = {"audio": "modify_audio", "visual": "modify_video"}
+KEYS = {"file", "split", "n_fakes", "fake_periods", "duration", "audio_model", *SEGMENTS.values(), *MODIFIED.values()}
 
 
 @dataclass(frozen=True)
@@ -101,16 +102,8 @@ class Entry:
 
 
 def _first_keys(head: bytes) -> set[str]:
-    """Return the keys of the first object of a JSON list; none if the file does not begin with one."""
-    # The head may end within a character, so that is ignored.
-    text = head.decode("utf-8-sig", "ignore")
-    if (opening := re.match(r"\s*\[\s*", text)) is None:
-        return set()
-    try:
-        first, _ = json.JSONDecoder().raw_decode(text, opening.end())
-    except (ValueError, RecursionError):
-        return set()
-    return set(first) if isinstance(first, dict) else set()
+    """The keys of the first object of a list."""
+    return set(first_object(head)) if head.lstrip(BLANKS).startswith(b"[") else set()
 
 
 def _entries_of_split(
@@ -137,56 +130,23 @@ def _entries_of_split(
 
 
 def _objects(source: Source, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the place and the content of each object of a JSON list."""
-    data = source.document()
-    try:
-        check_json(data)
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{source.name}: not UTF-8 text (byte {error.start}); convert it to UTF-8") from None
-    except ValueError as error:
-        raise DataError(f"{source.name}: {error}; the file is damaged, get it again") from None
-    if not text.strip():
-        raise DataError(f"{source.name}: the file is empty")
-    position = _skip(text, 0)
-    if text[position] != "[":
+    """Yield the place and what is needed of each object of a JSON list."""
+    listed = json_document(source, f"{name}, a JSON list of objects", _needed, parse_int=None)
+    if not isinstance(listed, list) or not listed:
         raise DataError(
-            f"{source.name}: {name} is a JSON list of objects, this file begins with "
-            f"{text[position : position + 20]!r}; give the whole metadata file"
+            f"{source.name}: {name} is a JSON list of objects, this is {_short(listed)}; give the whole file"
         )
-    if text.startswith("]", _skip(text, position + 1)):
-        raise DataError(f"{source.name}: the list is empty; there is no reference in the file")
-    decoder, index = json.JSONDecoder(), 0
-    try:
-        while text[position] != "]":  # but the bracket or the comma before an entry
-            place = f"{source.name}[{index}]"
-            entry, position = decoder.raw_decode(text, _skip(text, position + 1))
-            if not isinstance(entry, dict):
-                raise DataError(f"{place}: each entry of the list must be an object, not {_short(entry)}; correct it")
-            yield place, entry
-            index += 1
-            position = _skip(text, position)
-            if not text.startswith((",", "]"), position):
-                raise json.JSONDecodeError("Expecting ',' delimiter", text, position)
-        position = _skip(text, position + 1)
-        if position < len(text):
-            raise json.JSONDecodeError("Extra data", text, position)
-    except DataError:
-        raise
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"{source.name}:{error.lineno}: entry [{index}] is no valid JSON (column {error.colno}: {error.msg}); "
-            "the file is damaged or truncated, get it again"
-        ) from None
-    except ValueError as error:
-        raise DataError(
-            f"{source.name}[{index}]: cannot be read ({error}); the file is damaged, get it again"
-        ) from None
+    for index, entry in enumerate(listed):
+        place = f"{source.name}[{index}]"
+        if not isinstance(entry, dict):
+            raise DataError(f"{place}: each entry of the list must be an object, not {_short(entry)}; correct it")
+        yield place, entry
 
 
-def _skip(text: str, position: int) -> int:
-    match = SPACE.match(text, position)
-    return match.end() if match is not None else position
+def _needed(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; an entry without its transcript and the like, which take far more memory than the rest."""
+    found = dict(pairs)
+    return {key: found[key] for key in KEYS & found.keys()} if "file" in found else found
 
 
 def _is_name(value: object) -> TypeGuard[str]:
@@ -211,7 +171,6 @@ SUBSETS = {
     **dict.fromkeys(("subset_for_visual_only", "visual"), "audio"),
     **dict.fromkeys(("subset_for_audio_only", "audio"), "visual"),
 }
-MODIFIED = {"audio": "modify_audio", "visual": "modify_video"}
 
 
 def read_lavdf(sources: Sequence[Source], options: ReadOptions) -> References:
@@ -261,12 +220,22 @@ def write_lavdf(references: References) -> Iterator[bytes]:
     check_writable(references, name, labels=(SPOOF,))
     if references.durations is None:
         raise UsageError(f"{name} holds durations; give them with durations=")
-    durations, audio = references.durations.tolist(), references.modality != "visual"
-    yield from _json_list(
-        f'{{"file": {json_name(utterance, name)}, "n_fakes": {len(ranges)}, "fake_periods": {json_periods(ranges)}, '
-        f'"duration": {time_text(duration)}, "modify_audio": {json.dumps(bool(ranges) and audio)}, '
-        f'"modify_video": {json.dumps(bool(ranges) and not audio)}}}'
-        for (utterance, ranges), duration in zip(written_ranges(references), durations, strict=True)
+    audio = references.modality != "visual"
+    return json_list(
+        (
+            {
+                "file": utterance,
+                "n_fakes": len(ranges),
+                "fake_periods": json_periods(ranges),
+                "duration": duration / SECOND,
+                "modify_audio": bool(ranges) and audio,
+                "modify_video": bool(ranges) and not audio,
+            }
+            for (utterance, ranges), duration in zip(
+                written_ranges(references), references.durations.tolist(), strict=True
+            )
+        ),
+        name,
     )
 
 
@@ -277,15 +246,11 @@ LAVDF = Format(
     lambda head: {"file", "fake_periods"} <= _first_keys(head),
     write_lavdf,
     suffixes=(".json",),
-    begins=(b"[",),
     takes=OF_METADATA,
 )
 
 
 # ---------------------------------------------------------------- AV-Deepfake1M
-
-
-SEGMENTS = {"any": "fake_segments", "audio": "audio_fake_segments", "visual": "visual_fake_segments"}
 
 
 def read_avdeepfake1m(sources: Sequence[Source], options: ReadOptions) -> References:
@@ -312,12 +277,12 @@ def write_avdeepfake1m(references: References) -> Iterator[bytes]:
         models.append(attacks.pop() if attacks else None)
     # what was read of no audio-visual data is of sound
     keys = dict.fromkeys((SEGMENTS["any"], SEGMENTS[references.modality or "audio"]))
-    yield from _json_list(
-        f'{{"file": {json_name(utterance, name)}, '
-        f'"audio_model": {"null" if model is None else json_name(model, name)}, '
-        + ", ".join(f'"{key}": {json_periods(ranges)}' for key in keys)
-        + "}"
-        for (utterance, ranges), model in zip(written_ranges(references), models, strict=True)
+    return json_list(
+        (
+            {"file": utterance, "audio_model": model, **dict.fromkeys(keys, json_periods(ranges))}
+            for (utterance, ranges), model in zip(written_ranges(references), models, strict=True)
+        ),
+        name,
     )
 
 
@@ -328,15 +293,5 @@ AVDEEPFAKE1M = Format(
     lambda head: "file" in (keys := _first_keys(head)) and not keys.isdisjoint(SEGMENTS.values()),
     write_avdeepfake1m,
     suffixes=(".json",),
-    begins=(b"[",),
     takes=("split", "modality"),
 )
-
-
-def _json_list(objects: Iterator[str]) -> Iterator[bytes]:
-    """Write objects as a list, a line each."""
-    between = "[\n"
-    for one in objects:
-        yield f"{between}{one}".encode()
-        between = ",\n"
-    yield b"\n]\n"

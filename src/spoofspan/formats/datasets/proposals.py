@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,14 @@ import numpy as np
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.data.proposals import Proposals
-from spoofspan.formats.arrays.npz import DICTS, recognises_dict
+from spoofspan.formats.arrays.npz import recognises_dict
 from spoofspan.formats.format import Format, ReadOptions, text_of
 from spoofspan.formats.pickles import read_dict
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.json_objects import is_object_of_lists, json_pairs
-from spoofspan.formats.text.lines import plain_number
+from spoofspan.formats.tables import csv_files
+from spoofspan.formats.tables.corpus_tables import joined_parts
+from spoofspan.formats.tables.table_columns import PartColumns
+from spoofspan.formats.text.json_text import is_object_of_lists, json_object, json_pairs
 from spoofspan.formats.text.rows import SUSPICIOUS_SECONDS, time_text
 
 SHAPE = "{file: [[confidence, start, end], ...]}"
@@ -74,33 +76,44 @@ class _Rows:
         return Proposals(tuple(self.of), offsets_of(counts), columns[:, 0].copy(), starts, ends)
 
 
-def read(sources: Sequence[Source], options: ReadOptions) -> Proposals:
-    """Read proposals."""
+def _read(
+    items_of: Callable[[Source], Iterable[tuple[str, Any]]], sources: Sequence[Source], options: ReadOptions
+) -> Proposals:
+    """Read files that each list the proposals of some files."""
     rows = _Rows(options, SHAPE)
     file_of: dict[str, str] = {}
     for source in sources:
-        for utterance, listed in json_pairs(source, SHAPE):
+        for utterance, listed in items_of(source):
             place = f"{source.name}: {utterance!r}"
             if utterance in file_of:
                 again = "twice" if file_of[utterance] == source.name else f"in {file_of[utterance]} as well"
                 rows.problems.add(f"{place} is there {again}")
-                continue
-            if not utterance or not isinstance(listed, list):
+            elif not utterance or not isinstance(listed, list):
                 rows.problems.add(f"{place}: not a list of [confidence, start, end]")
-                continue
-            file_of[utterance] = source.name
-            rows.of[utterance] = []
-            for i, item in enumerate(listed):
-                rows.add(utterance, item, f"{place}[{i}]")
+            else:
+                file_of[utterance] = source.name
+                rows.of[utterance] = []
+                for i, item in enumerate(listed):
+                    rows.add(utterance, item, f"{place}[{i}]")
     return rows.build(sources)
+
+
+def _dict_items(source: Source) -> Iterator[tuple[str, Any]]:
+    """The items of a dict in an npy file or pickle, arrays as lists of floats."""
+    for utterance, given in read_dict(source).items():
+        listed = given.tolist() if isinstance(given, np.ndarray) else given
+        yield utterance, [_floats(one) for one in listed] if isinstance(listed, list) else listed
+
+
+def _floats(row: Any) -> Any:
+    numbers = list(row) if isinstance(row, (list, tuple, np.ndarray)) else []
+    return [float(one) for one in numbers if isinstance(one, (int, float, np.number))]
 
 
 def write(proposals: Proposals) -> Iterator[bytes]:
     """Write JSON, an utterance a line."""
-    for i, (utterance, found) in enumerate(proposals.items()):
-        rows = [(confidence, start, end) for start, end, confidence in found]
-        yield f"{',' if i else '{'}\n{json.dumps(utterance)}: {json.dumps(rows)}".encode()
-    yield b"\n}\n"
+    said = ((utt, [(confidence, start, end) for start, end, confidence in found]) for utt, found in proposals.items())
+    return json_object(said, "proposals")
 
 
 # ---------------------------------------------------------------- CSV
@@ -117,34 +130,15 @@ def read_csv(sources: Sequence[Source], options: ReadOptions) -> Proposals:
     """Read a table with a row for each proposal; a row without times names an utterance that has none."""
     rows = _Rows(options, f"columns {', '.join(COLUMNS)}")
     for source in sources:
-        try:
-            text = source.document().decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise DataError(f"{source.name}: not UTF-8 text; convert it") from None
-        try:
-            _note_table(source.name, csv.reader(io.StringIO(text)), rows)
-        except csv.Error as error:
-            raise DataError(f"{source.name}: no CSV ({error}); save it again") from None
+        part = joined_parts(csv_files.CSV.parts(source, COLUMNS, True))
+        columns = PartColumns(part, COLUMNS)
+        columns.require(COLUMNS)
+        values = (columns.column(name).to_list() for name in COLUMNS)
+        for row, (utterance, start, end, confidence) in enumerate(zip(*values, strict=True)):
+            rows.of.setdefault(utterance, [])
+            if (start, end, confidence) != (None, None, None):
+                rows.add(utterance, [confidence, start, end], f"{part.place(row)}, utterance {utterance!r}")
     return rows.build(sources)
-
-
-def _note_table(name: str, lines: Any, rows: _Rows) -> None:
-    """Note the rows of one table."""
-    header = [column.strip() for column in next(lines, [])]
-    missing = [column for column in COLUMNS if column not in header]
-    if missing:
-        raise DataError(f"{name}: there is no column {missing[0]!r}; a table of proposals has {rows.shape}")
-    where = [header.index(column) for column in COLUMNS]
-    for line in lines:
-        place = f"{name}:{lines.line_num}"
-        if len(line) != len(header) or not line[where[0]]:
-            if line:
-                rows.problems.add(f"{place}: {len(line)} fields, or no utterance; the header has {len(header)}")
-            continue
-        utterance, start, end, confidence = (line[i] for i in where)
-        rows.of.setdefault(utterance, [])
-        if (start, end, confidence) != ("", "", ""):
-            rows.add(utterance, [plain_number(one) for one in (confidence, start, end)], place)
 
 
 def write_csv(proposals: Proposals) -> Iterator[bytes]:
@@ -168,41 +162,22 @@ def write_csv(proposals: Proposals) -> Iterator[bytes]:
 # ---------------------------------------------------------------- CFPRF
 
 
-def read_dicts(sources: Sequence[Source], options: ReadOptions) -> Proposals:
-    """Read npy files or pickles of a dict: file -> array or list of ``[confidence, start, end]``."""
-    rows = _Rows(options, SHAPE)
-    for source in sources:
-        for utterance, given in read_dict(source).items():
-            place = f"{source.name}: {utterance!r}"
-            if utterance in rows.of:
-                rows.problems.add(f"{place} is there twice")
-                continue
-            rows.of[utterance] = []
-            for i, item in enumerate(given.tolist() if isinstance(given, np.ndarray) else given):
-                three = list(item) if isinstance(item, (list, tuple, np.ndarray)) else []
-                numbers = [float(one) for one in three if isinstance(one, (int, float, np.number))]
-                rows.add(utterance, numbers, f"{place}[{i}]")
-    return rows.build(sources)
-
-
 CFPRF = Format(
     "cfprf-proposals",
     "{set}_cp_dict.npy, _ver_dict.npy, _regver_dict.npy: dict <file> -> [[confidence, start, end], ...], s: CFPRF",
-    read_dicts,
+    partial(_read, _dict_items),
     recognises_dict,
     suffixes=("cp_dict.npy", "ver_dict.npy"),
-    begins=DICTS,
     named=r"_?(cp|ver|regver)_dict\.npy$",
     takes=("fps",),
 )
 FORMAT = Format(
     "proposals",
     f"JSON {SHAPE}, seconds (or frames, with fps), high = fake: AV-Deepfake1M, LAV-DF",
-    read,
+    partial(_read, partial(json_pairs, shape=SHAPE)),
     recognises,
     write,
     suffixes=(".json",),
-    begins=(b"{",),
     takes=("fps",),
 )
 CSV = Format(

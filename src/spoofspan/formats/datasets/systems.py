@@ -33,11 +33,9 @@ from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.lazy import LazyMapping
 from spoofspan.base.times import milliseconds
 from spoofspan.data.scores import Scores
-from spoofspan.formats.arrays.partialspoof_scores import FILE_NAME as SCORE_ALI
-from spoofspan.formats.arrays.partialspoof_scores import PER_SECOND as SCORE_ALI_PER_SECOND
+from spoofspan.formats.file_names import SCORE_ALI_PER_SECOND, resolution_in_name
 from spoofspan.formats.reading import read_scores
 from spoofspan.formats.sources import HF_STATE, sources
-from spoofspan.formats.text.frame_lines import hop_in_name
 
 PLACEHOLDERS = ("resolution", "seed", "system", "set")
 _RESOLUTION = r"[0-9]+(?:\.[0-9]+)?(?:ms|s)?"
@@ -181,17 +179,6 @@ def _in_folder(folder: Path, label: str) -> list[SystemFile]:
     return [replace(stating[0], label=label)] if len(stating) == 1 else stating
 
 
-def resolution_in_name(name: str) -> float | None:
-    """The resolution (seconds) that a file name states, if it does.
-
-    >>> resolution_in_name("unit0.02.score"), resolution_in_name("eval_score_ali_16_2023.pkl"), resolution_in_name("a")
-    (0.02, 0.16, None)
-    """
-    if (match := re.search(SCORE_ALI, name)) is not None:
-        return int(match[1]) / SCORE_ALI_PER_SECOND or None
-    return hop_in_name(name) or None
-
-
 def matching(text: str, set_name: str | None = None) -> list[SystemFile]:
     """Find the files that a pattern matches; brackets mean themselves if such files exist, and else a choice."""
     pattern = Path(text).expanduser().as_posix()
@@ -216,14 +203,14 @@ def _matching(parts: list[str], pattern: str, set_name: str | None) -> list[Syst
             continue
         said = match.groupdict()
         resolution = said.get("resolution")
-        stated = resolution_in_name(Path(path).name) if resolution is None else _seconds(resolution, units, path)
+        stated = resolution_in_name(path) if resolution is None else _seconds(resolution, units, path)
         found.append(
             SystemFile(
                 path,
                 stated,
                 said.get("system", ""),
                 said.get("seed", ""),
-                label=_label(parts, said, Path(path)),
+                label=_label(match, Path(path)),
                 glob="" if told else wild,
             )
         )
@@ -241,15 +228,15 @@ def _compiled(parts: list[str], pattern: str, set_name: str | None) -> tuple[re.
             expression += re.escape(part)
         elif part.startswith("["):
             inside = name.replace("\\", "\\\\")
-            expression += f"(?P<_{i}>[{'^' + inside[1:] if inside.startswith('!') else inside}])"
+            expression += f"[{'^' + inside[1:] if inside.startswith('!') else inside}]"
         elif not part.startswith("{"):
-            expression += f"(?P<_{i}>{_GLOB[part]})"
+            expression += _GLOB[part]
         elif name not in PLACEHOLDERS:
             raise UsageError(f"{pattern!r}: no placeholder {part}: {nearest_name(name, PLACEHOLDERS)}")
         elif name == "set":
-            expression += re.escape(fill_in_set(part, set_name))
+            expression += f"(?P<set_{i}>{re.escape(fill_in_set(part, set_name))})"
         elif name in seen:
-            expression += f"(?P={name})"
+            expression += f"(?P<{name}_{i}>(?P={name}))"
         else:
             seen.add(name)
             expression += f"(?P<{name}>{_RESOLUTION if name == 'resolution' else '[^/]+'})"
@@ -258,14 +245,14 @@ def _compiled(parts: list[str], pattern: str, set_name: str | None) -> tuple[re.
     return re.compile(expression), units
 
 
-def _label(parts: list[str], said: Mapping[str, str], path: Path) -> str:
+def _label(match: re.Match[str], path: Path) -> str:
     """The name of a matching file without its seed and its set; that of the folder, if nothing else is left."""
-    if not {"{seed}", "{set}"}.intersection(parts):
+    spans = [match.span(group) for group in match.re.groupindex if group.startswith(("seed", "set"))]
+    if not spans:
         return path.name
-    text = ""
-    for i, part in enumerate(parts):
-        group = part[1:-1] if part.startswith("{") else f"_{i}"
-        text += part if i % 2 == 0 else "" if group in ("seed", "set") else said[group]
+    text = path.as_posix()
+    for first, last in sorted(spans, reverse=True):
+        text = text[:first] + text[last:]
     *folders, name = text.split("/")
     ending = _unpacked(path.name)
     ending = path.name[len(ending) - len(Path(ending).suffix) :]  # with that of a packed file

@@ -163,5 +163,4 @@ ARROW = Container(
     _is_arrow,
     _parts,
     _write,
-    begins=(FILE, STREAM),
 )

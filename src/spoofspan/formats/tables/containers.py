@@ -47,7 +47,6 @@ class Container:
     parts: Callable[[Source, Sequence[str], bool], Iterator[Part]]
     write: Callable[[ColumnTable], Iterator[bytes]]
     text: bool = False  # without types and metadata: times are seconds
-    begins: tuple[bytes, ...] = ()  # as of a Format
     lists: bool = True  # a cell may hold all scores of an utterance
 
     @property
@@ -98,5 +97,4 @@ class Container:
             write,
             suffixes=self.suffixes,
             stream=stream,
-            begins=self.begins,
         )

@@ -201,5 +201,4 @@ JSONL = Container(
     _parts,
     _write,
     text=True,
-    begins=(b"{",),
 )

@@ -18,8 +18,8 @@ from spoofspan.formats.arrays.npz import read_labels, read_scores
 from spoofspan.formats.column_names import UTTERANCE, polarity_of
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.lines import first_lines, is_number
-from spoofspan.formats.text.utterance_tables import Layout, cells, header_layout, rows_of
+from spoofspan.formats.text.lines import fields_of, first_lines, is_number
+from spoofspan.formats.text.utterance_tables import Layout, header_layout, rows_of
 
 
 def list_columns(head: bytes) -> list[str]:
@@ -28,7 +28,7 @@ def list_columns(head: bytes) -> list[str]:
     lines = first_lines(head)
     if layout is None or layout.json or len(lines) < 2:
         return []
-    row = cells(lines[1], layout.separator)
+    row = fields_of(lines[1], layout.separator, "")
     return [name for name, cell in zip(layout.written, row, strict=False) if cell.startswith("[")]
 
 

@@ -18,10 +18,8 @@ from spoofspan.formats.column_names import table_names
 from spoofspan.formats.sources import MOST_UNPACKED, UNPACKED_ALLOWANCE, Source
 from spoofspan.formats.tables.arrow_tables import (
     arrow_errors,
-    flat_array,
     from_arrow,
     in_pieces,
-    items_of,
     plain_texts,
     random_access,
     to_arrow,
@@ -32,7 +30,6 @@ from spoofspan.formats.tables.corpus_tables import REFERENCES, SCORES, ColumnTab
 VALUES_PER_GROUP = 1 << 20
 VALUES_PER_BATCH = 1 << 18
 BYTES_PER_VALUE = 8
-MOST_OFFSETS = (1 << 31) - 1  # of Arrow's lists
 # Columns with few words, or with ids that come again: their codes are read, and encoded nowhere else.
 TEXTS = ("utterance", "label", "attack")
 
@@ -49,48 +46,12 @@ def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
         if whole:
             texts = [one.name for one in schema if one.name in TEXTS and pa.types.is_string(one.type)]
             how = {"metadata": file.metadata, "read_dictionary": texts, "page_checksum_verification": True}
-            file, table = pa.parquet.ParquetFile(opened, **how), None
-            with suppress(pa.ArrowException, OSError):  # what is wrong is said by reading it at once
-                table = _read_lists(file, chosen)
-            yield _part(file, source.name, file.read(chosen) if table is None else table, 0, chosen)
+            file = pa.parquet.ParquetFile(opened, **how)
+            yield _part(file, source.name, file.read(chosen), 0, chosen)
             return
         for batch in file.iter_batches(_rows_per_batch(file.metadata), columns=chosen, use_threads=False):
             yield _part(file, source.name, pa.Table.from_batches([batch]), first, chosen)
             first += batch.num_rows
-
-
-def _read_lists(file: Any, chosen: Sequence[str]) -> Any:
-    """The chosen columns, of which one has lists of floats, without nulls; None if that is not so.
-
-    Values are copied out of one batch after the other, and batches use the same memory. Read at once, 12 million scores
-    take 280 MB that were not in use before: getting these from the system took as long as unpacking the scores.
-    """
-    schema = file.schema_arrow
-    fields = [one for one in schema if one.name in chosen]
-    lists = [one.name for one in fields if pa.types.is_list(one.type)]
-    most = _most_values(file.metadata)
-    if len(lists) != 1 or len({one.name for one in fields}) < len(fields) or most > MOST_OFFSETS:
-        return None
-    kind = schema.field(lists[0]).type
-    if not pa.types.is_floating(kind.value_type):
-        return None
-    values, size = np.empty(most, f"f{kind.value_type.bit_width // 8}"), 0
-    ends = [np.zeros(1, np.int32)]
-    for batch in file.iter_batches(_rows_per_batch(file.metadata), columns=lists, use_threads=False):
-        if batch.column(0).null_count:
-            return None
-        items, offsets = items_of(batch.column(0))
-        if items.null_count or size + len(items) > most:
-            return None
-        values[size : size + len(items)] = flat_array(items)
-        ends.append(offsets[1:] + np.int32(size))
-        size += len(items)
-    # not by pa.array, which imports pandas wherever it is installed
-    items = pa.Array.from_buffers(kind.value_type, size, [None, pa.py_buffer(values)])
-    edges = np.concatenate(ends)
-    joined = pa.Array.from_buffers(kind, edges.size - 1, [None, pa.py_buffer(edges)], children=[items])
-    table = file.read([name for name in chosen if name not in lists])
-    return table.add_column(chosen.index(lists[0]), schema.field(lists[0]), joined)
 
 
 class _NoBytes(io.RawIOBase):
@@ -239,6 +200,5 @@ PARQUET = Container(
     lambda head, schema: head.startswith(b"PAR1"),
     _parts,
     _write,
-    begins=(b"PAR1",),
 )
 write_references, write_scores = PARQUET.write_references, PARQUET.write_scores

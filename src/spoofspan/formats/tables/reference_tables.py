@@ -20,7 +20,7 @@ from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.corpus_tables import REFERENCES, SCORES, Part, Texts, with_our_names
 from spoofspan.formats.tables.table_columns import PartColumns
 from spoofspan.formats.tables.table_groups import Grouped, Groups, group, joined_groups, without_bare_rows
-from spoofspan.formats.text.rows import label_and_attack, naming_file
+from spoofspan.formats.text.rows import label_and_attack
 from spoofspan.formats.text.utterance_tables import NO_ATTACK
 
 UNKNOWN_LABEL = "unknown label {!r} (bonafide, spoof, nonspeech, or an attack such as A07)"
@@ -46,20 +46,17 @@ def references_from_parts(parts: Sequence[Part], options: ReadOptions) -> Refere
     modalities = {part.stated.get("modality") for part in parts}
     if len(modalities) > 1:
         raise DataError(f"{read.name}: some of these files are of another modality; read them apart")
-    try:
-        references = References.from_columns(
-            ids,
-            durations,
-            offsets_of(counts),
-            read.columns["starts"],
-            read.columns["ends"],
-            labels=read.columns["labels"],
-            attacks=attacks.tolist() if attacks.any() else None,
-            snap=snap,
-            place=lambda row: _place(found, row),
-        )
-    except DataError as error:
-        raise naming_file(f"{read.name}: ", error) from None
+    references = References.from_columns(
+        ids,
+        durations,
+        offsets_of(counts),
+        read.columns["starts"],
+        read.columns["ends"],
+        labels=read.columns["labels"],
+        attacks=attacks.tolist() if attacks.any() else None,
+        snap=snap,
+        place=lambda row: _place(found, row),
+    )
     return replace(references, modality=modalities.pop())
 
 

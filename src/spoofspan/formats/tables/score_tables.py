@@ -50,11 +50,8 @@ def scores_from_parts(parts: Sequence[Part], options: ReadOptions) -> Scores:
     trained = {_number(part.name, part.stated, "training_resolution") for part in parts}
     if len(trained) > 1:
         raise DataError(f"{joined.name}: its parts differ in their training resolution; read them apart")
-    try:
-        scores = Scores.from_columns(joined.ids, offsets_of(joined.counts), **joined.columns, **stated)
-        return replace(scores, training_resolution=trained.pop())
-    except DataError as error:
-        raise DataError(f"{joined.name}: {error}") from None
+    scores = Scores.from_columns(joined.ids, offsets_of(joined.counts), **joined.columns, **stated)
+    return replace(scores, training_resolution=trained.pop())
 
 
 def _read_part(part: Part, options: ReadOptions) -> _PartScores:

@@ -13,6 +13,7 @@ lhotse          JSON Lines of supervisions or cuts; the label is in ``custom`` o
 nemo            JSON Lines ``{audio_filepath, offset, duration, label}``
 label-studio    JSON, exported in full or as JSON_MIN
 activitynet     JSON ``{database: {utt: {duration, subset, annotations: [{segment, label}]}}}``
+json-ranges     JSON ``{file: [[start, end], ...]}``, spoofed ranges without confidences
 json-segments   JSON ``{utt: {duration, segments: [[start, end, label], ...]}}``, or objects with start, end and label
 language-model  ``{"real_or_fake": "fake", "fake_region": [[1.26, 1.64]]}`` for each utterance, also as text in JSON
 elan            an ``.eaf`` file per utterance; the tiers whose annotations are labels count
@@ -21,27 +22,38 @@ elan            an ``.eaf`` file per utterance; the tiers whose annotations are 
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePath
 from typing import Any
 
 from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError, UsageError
-from spoofspan.data.references import References
+from spoofspan.data.references import SPOOF, References
 from spoofspan.formats.column_names import UTTERANCE, column_names
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source, sources
 from spoofspan.formats.text.hypotheses import decisions_format
+from spoofspan.formats.text.json_text import (
+    BLANKS,
+    first_object,
+    is_object_of_lists,
+    json_document,
+    json_object,
+    json_objects,
+    json_pairs,
+    json_periods,
+    lists_ranges,
+)
 from spoofspan.formats.text.lines import beginning, first_lines, is_finite, lines_of, mostly
-from spoofspan.formats.text.rows import RangeRows, label_and_attack
+from spoofspan.formats.text.rows import RangeRows, check_writable, label_and_attack, written_ranges
 
 LABELS_BESIDE = "utt2label"  # of Kaldi's segments
 WHOLE = "all"  # of a file, where a language model lists regions
+RANGES_SHAPE = "{file: [[start, end], ...]}"
 UPLOADED = re.compile(r"^[0-9a-f]{8}-")  # what Label Studio puts before the name of an uploaded file
 
 
@@ -186,43 +198,6 @@ def _segments(source: Source, options: ReadOptions) -> Iterator[Annotation]:
 # ---------------------------------------------------------------- JSON
 
 
-def _first_object(head: bytes) -> dict[str, Any]:
-    """The object that a file begins with, alone, on its first line or in a list; as far as the head has it."""
-    text = beginning(head).lstrip()
-    text = text[1:].lstrip() if text.startswith("[") else text
-    try:
-        found, _ = json.JSONDecoder().raw_decode(text)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _begins(head: bytes, *keys: str) -> bool:
-    """True if the first object has these keys, even if it is longer than the head."""
-    text = beginning(head).lstrip()
-    return text.startswith(("{", "[")) and all(f'"{key}"' in text for key in keys)
-
-
-def _objects(source: Source) -> Iterator[tuple[str, Any]]:
-    """The place and the value of each object: one a line, or the items of one list."""
-    if source.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-        whole = _document(source)
-        yield from ((f"{source.name}[{i}]", one) for i, one in enumerate(whole))
-        return
-    for number, text in source.lines():
-        try:
-            yield f"{source.name}:{number}", parse_json(text, parse_int=float)
-        except ValueError as error:
-            raise DataError(f"{source.name}:{number}: not a JSON object on one line ({error})") from None
-
-
-def _document(source: Source) -> Any:
-    try:
-        return parse_json(source.document(), parse_int=float)
-    except ValueError as error:
-        raise DataError(f"{source.name}: not JSON ({error}); the file is truncated or damaged") from None
-
-
 def _entry(place: str, value: Any, *keys: str) -> dict[str, Any]:
     """An object with these keys; anything else is refused."""
     missing = [key for key in keys if key not in value] if isinstance(value, dict) else list(keys)
@@ -232,7 +207,7 @@ def _entry(place: str, value: Any, *keys: str) -> dict[str, Any]:
 
 
 def _lhotse(source: Source, options: ReadOptions) -> Iterator[Annotation]:
-    for place, value in _objects(source):
+    for place, value in json_objects(source, "objects, one a line or in one list"):
         if "supervisions" in _entry(place, value, "id", "start", "duration"):
             # times of supervisions count from the start of their cut
             whole = _entry(place, value.get("recording") or {"id": value["id"]}, "id")
@@ -270,7 +245,7 @@ def _sum(start: Any, duration: Any) -> float:
 
 
 def _nemo(source: Source, options: ReadOptions) -> Iterator[Annotation]:
-    for place, value in _objects(source):
+    for place, value in json_objects(source, "objects, one a line or in one list"):
         one = _entry(place, value, "audio_filepath", "duration", "label")
         start = one.get("offset") or 0
         ranges = [Range(place, start, _sum(start, one["duration"]), one["label"])]
@@ -278,7 +253,7 @@ def _nemo(source: Source, options: ReadOptions) -> Iterator[Annotation]:
 
 
 def _label_studio(source: Source, options: ReadOptions) -> Iterator[Annotation]:
-    for place, task in _objects(source):
+    for place, task in json_objects(source, "objects, one a line or in one list"):
         data = task.get("data", task) if isinstance(task, dict) else {}
         audio = next((data[key] for key in ("audio", "sound", "file", "url") if isinstance(data.get(key), str)), None)
         if audio is None:
@@ -297,7 +272,7 @@ def _label_studio(source: Source, options: ReadOptions) -> Iterator[Annotation]:
 
 def _activitynet(source: Source, options: ReadOptions) -> Iterator[Annotation]:
     splits = set()
-    for utterance, value in _entry(source.name, _document(source), "database")["database"].items():
+    for utterance, value in _entry(source.name, json_document(source, "one object"), "database")["database"].items():
         place = f"{source.name}: utterance {utterance!r}"
         one = _entry(place, value, "annotations")
         splits.add(str(one.get("subset")))
@@ -318,8 +293,28 @@ def _pair(place: str, value: Any) -> tuple[Any, Any]:
     return value[0], value[1]
 
 
+def _json_ranges(source: Source, options: ReadOptions) -> Iterator[Annotation]:
+    for utterance, listed in json_pairs(source, RANGES_SHAPE):
+        place = f"{source.name}: utterance {utterance!r}"
+        if not isinstance(listed, list):
+            raise DataError(f"{place}: not a list of [start, end] in seconds")
+        yield Annotation(utterance, [Range(place, *_pair(place, one)) for one in listed])
+
+
+def _is_json_ranges(head: bytes) -> bool:
+    # what language models write looks alike
+    return is_object_of_lists(head, 2) and lists_ranges(head) and b"real_or_fake" not in head
+
+
+def write_ranges(references: References) -> Iterator[bytes]:
+    """Write JSON, an utterance a line; durations are left out."""
+    name = "JSON of ranges"
+    check_writable(references, name, labels=(SPOOF,))
+    return json_object(((utt, json_periods(ranges)) for utt, ranges in written_ranges(references)), name)
+
+
 def _json_segments(source: Source, options: ReadOptions) -> Iterator[Annotation]:
-    for utterance, value in _document(source).items():
+    for utterance, value in json_document(source, "one object").items():
         place = f"{source.name}: utterance {utterance!r}"
         one = _entry(place, value, "segments")
         yield Annotation(utterance, [_segment(place, each) for each in one["segments"]], one.get("duration"))
@@ -352,12 +347,12 @@ def _language_model(source: Source, options: ReadOptions) -> Iterator[Annotation
 
 def _answers(source: Source) -> Iterator[tuple[str, str, Any]]:
     """The place, the utterance and the answer of each: rows that have both, or an object by utterance."""
-    first = _first_object(source.head)
+    first = first_object(source.head)
     if not first or all(_has_answer(value) for value in first.values()):
-        for utterance, answer in _document(source).items():
+        for utterance, answer in json_document(source, "one object").items():
             yield f"{source.name}: utterance {utterance!r}", utterance, answer
         return
-    for place, value in _objects(source):
+    for place, value in json_objects(source, "objects, one a line or in one list"):
         row = _entry(place, value)
         names = column_names(list(row))
         if UTTERANCE not in names:
@@ -434,13 +429,13 @@ def _format(
 
 
 def _is_lhotse(head: bytes) -> bool:
-    first = _first_object(head)
+    first = first_object(head)
     times = {"id", "start", "duration"} <= first.keys()
     return times and ("supervisions" in first or "recording_id" in first)
 
 
 def _is_label_studio(head: bytes) -> bool:
-    first = _first_object(head)
+    first = first_object(head)
     of_task = isinstance(first.get("data"), dict) and "annotations" in first
     return of_task or ("audio" in first and isinstance(first.get("label"), list))
 
@@ -450,7 +445,7 @@ def _is_json_segments(head: bytes) -> bool:
 
 
 def _is_language_model(head: bytes) -> bool:
-    return _begins(head) and b"real_or_fake" in head
+    return head.lstrip(BLANKS).startswith((b"{", b"[")) and b"real_or_fake" in head
 
 
 FORMATS = (
@@ -475,7 +470,7 @@ FORMATS = (
         "nemo",
         "JSON Lines {audio_filepath, offset, duration, label}: NeMo manifests",
         _nemo,
-        lambda head: {"audio_filepath", "duration", "label"} <= _first_object(head).keys(),
+        lambda head: {"audio_filepath", "duration", "label"} <= first_object(head).keys(),
         (".json", ".jsonl"),
     ),
     _format("label-studio", "JSON or JSON_MIN exported from Label Studio", _label_studio, _is_label_studio),
@@ -483,7 +478,7 @@ FORMATS = (
         "activitynet",
         "JSON {database: {utt: {duration, subset, annotations: [{segment, label}]}}}: ActivityNet",
         _activitynet,
-        lambda head: _begins(head, "database", "annotations"),
+        lambda head: head.lstrip(BLANKS).startswith(b"{") and b'"database"' in head and b'"annotations"' in head,
         takes=("spoof_label", "split"),
     ),
     _format(
@@ -504,21 +499,38 @@ FORMATS = (
         "elan",
         "an .eaf file per utterance, tiers of labels: ELAN",
         _elan,
-        lambda head: head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") and b"<ANNOTATION_DOCUMENT" in head[:4096],
+        lambda head: head.lstrip(BLANKS).startswith(b"<") and b"<ANNOTATION_DOCUMENT" in head[:4096],
         (".eaf",),
     ),
 )
 
 
-def _note_answers(rows: RangeRows, found: Sequence[Source]) -> None:
-    _note(rows, found, ReadOptions(durations=getattr(rows, "durations", None)), _language_model)
+JSON_RANGES = replace(
+    _format("json-ranges", f"JSON {RANGES_SHAPE}, seconds, of spoofed ranges", _json_ranges, _is_json_ranges, takes=()),
+    write=write_ranges,
+)
 
 
-HYPOTHESIS = decisions_format(
-    "hypothesis-language-model",
-    "the answers of a speech language model as decisions: {real_or_fake, fake_region}",
-    _note_answers,
-    _is_language_model,
-    None,
-    (".json", ".jsonl"),
+def _note_decisions(annotations: Annotations, rows: RangeRows, found: Sequence[Source]) -> None:
+    _note(rows, found, ReadOptions(durations=getattr(rows, "durations", None)), annotations)
+
+
+# Decisions are not written so: it would be lost that the rest was called bona fide.
+HYPOTHESES = (
+    decisions_format(
+        "hypothesis-json",
+        f"JSON {RANGES_SHAPE}, seconds, of ranges called spoof",
+        partial(_note_decisions, _json_ranges),
+        _is_json_ranges,
+        None,
+        (".json",),
+    ),
+    decisions_format(
+        "hypothesis-language-model",
+        "the answers of a speech language model as decisions: {real_or_fake, fake_region}",
+        partial(_note_decisions, _language_model),
+        _is_language_model,
+        None,
+        (".json", ".jsonl"),
+    ),
 )

@@ -18,14 +18,13 @@ line by line, to say what is wrong and where. Files larger than memory are read 
 
 from __future__ import annotations
 
+import math
 import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from operator import itemgetter
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -35,15 +34,16 @@ from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.fields import fields_of_lines, line_blocks
+from spoofspan.formats.file_names import resolution_in_name
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.tables.corpus_tables import Part, table_from_scores
+from spoofspan.formats.tables.corpus_tables import Column, ColumnTable, Numbers, Part, Texts, table_from_scores
+from spoofspan.formats.tables.score_tables import scores_from_parts
 from spoofspan.formats.text.lines import check_word, first_lines, is_header, is_number, lines_of, score_of, wrong_width
 
 FRAME = re.compile(r"\d{1,15}", re.ASCII)
 BLOCK_BYTES = 1 << 20
 LINES_PER_PIECE = 1 << 16
-HOP_IN_NAME = re.compile(r"unit(?P<s>\d+\.?\d*)\.score|_(?P<ms>\d+\.?\d*)ms\.\w+", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class LineLayout:
         """Choose the column to read, and say what its high values mean."""
         if "score" not in self.columns:
             return options.class_column(self.columns)
-        if options.column != "score":
-            options.refuse_column(self.name)
+        if options.column not in (None, "score"):
+            raise UsageError(f"the format {self.name} has one score a line; leave column= out")
         if options.higher is None:
             raise UsageError(f"the format {self.name} does not say what high scores mean; give higher=")
         return self.columns["score"], options.higher
@@ -144,29 +144,18 @@ def stream(layout: LineLayout, sources: Sequence[Source], options: ReadOptions) 
                 yield Part(table_from_scores(scores, long=False), source.name, 1, rows=line_of_first_frame)
                 lines += piece.values.size
         except IrregularError:
-            _line_by_line(source, layout, column, keep=False)
+            _line_by_line(source, layout, column)
             raise DataError(f"{source.name}: cannot be read piece by piece; read it whole") from None
 
 
 def _hop(source: Source, options: ReadOptions) -> float:
-    if options.hop is not None:
-        return options.hop
-    if (named := hop_in_name(PurePath(source.name).name)) is None:
+    hop = resolution_in_name(source.name) if options.hop is None else options.hop
+    if hop is None:
         raise UsageError(
             f"{source.name}: neither the file nor its name says how long a frame is; give hop= in seconds, or "
             "call the file NAME_20ms.score if it is 20 ms"
         )
-    return named
-
-
-def hop_in_name(name: str) -> float | None:
-    """The hop in seconds that a file name states, if it does.
-
-    >>> hop_in_name("unit0.02.score"), hop_in_name("logits_frame_20ms.txt"), hop_in_name("a.txt")
-    (0.02, 0.02, None)
-    """
-    match = HOP_IN_NAME.search(name)
-    return None if match is None else float(match["s"]) if match["s"] else float(match["ms"]) / 1000
+    return hop
 
 
 # ---------------------------------------------------------------- blocks of lines
@@ -288,93 +277,43 @@ def _sorted(lines: _Lines) -> Frames:
 # ---------------------------------------------------------------- line by line
 
 
-def _line_by_line(source: Source, layout: LineLayout, column: int, *, keep: bool = True) -> Frames:
-    """Read line by line; say what is wrong. Only that matters where nothing is kept."""
-    frames = _CheckedFrames(source.name, keep)
-    problems = frames.problems
+def _line_by_line(source: Source, layout: LineLayout, column: int) -> Frames:
+    """Read line by line, to say what is wrong with a line; frames are checked as those of any table."""
+    known: dict[str, int] = {}
+    codes, frames, rows, scores = array("i"), array("q"), array("q"), array("d")
+    problems = Problems()
     for place, number, line, words in lines_of([source]):
         fields = [field.strip() for field in line.rstrip().split("\t")] if "\t" in line else words
         if len(fields) not in layout.widths:
-            frames.spoil(fields[0], wrong_width(place, fields, layout.line))
+            problems.add(wrong_width(place, fields, layout.line))
         elif not fields[0]:
             problems.add(f"{place}: the utterance is missing: {layout.line}")
         elif not FRAME.fullmatch(fields[1]):
-            header = frames.empty and is_header(fields[1:])
+            header = not known and not problems.total and is_header(fields[1:])
             what = "this looks like a header; remove it" if header else "frames are 0, 1, 2, ..."
-            wrong = f"{place}: utterance {fields[0]!r}: no frame number: {fields[1][:40]!r}; {what}"
-            frames.spoil(fields[0], wrong)
+            problems.add(f"{place}: utterance {fields[0]!r}: no frame number: {fields[1][:40]!r}; {what}")
         else:
-            where = f"{place}: utterance {fields[0]!r}, frame {fields[1]}"
-            frames.add(number, fields[0], int(fields[1]), score_of(fields[column], where, problems))
+            codes.append(known.setdefault(fields[0], len(known)))
+            frames.append(int(fields[1]))
+            rows.append(number - 1)
+            score = score_of(fields[column], f"{place}: utterance {fields[0]!r}, frame {fields[1]}", problems)
+            scores.append(0.0 if math.isnan(score) else score)  # noted already
         if problems.full:
             problems.raise_if_any("reading stopped here; correct the file, or state another format")
-    return frames.result()
-
-
-class _CheckedFrames:
-    """Frames of one file, checked utterance by utterance."""
-
-    def __init__(self, name: str, keep: bool) -> None:
-        self.problems = Problems()
-        self._name, self._keep = name, keep
-        self._line_of: dict[str, int] = {}
-        self._counts: list[int] = []
-        self._values = array("d")
-        self._rows: list[tuple[int, int, float]] = []  # frame, line and score, of one utterance
-        self._spoiled: set[str] = set()
-        self._utterance: str | None = None
-        self._again = False  # whether others came in between
-
-    @property
-    def empty(self) -> bool:
-        return not self._line_of and not self.problems.total
-
-    def spoil(self, utterance: str, problem: str) -> None:
-        """Note why a line of this utterance is lost; its frames are then not called missing as well."""
-        self.problems.add(problem)
-        self._spoiled.add(utterance)
-
-    def add(self, line: int, utterance: str, frame: int, score: float) -> None:
-        if utterance != self._utterance:
-            self._close()
-            first = self._line_of.setdefault(utterance, line)
-            self._again = first != line
-            if self._again:
-                self.spoil(
-                    utterance,
-                    f"{self._name}:{line}: utterance {utterance!r} began on line {first}, and others came in between; "
-                    "keep the lines of an utterance together",
-                )
-            self._utterance = utterance
-        self._rows.append((frame, line, score))
-
-    def _close(self) -> None:
-        """Sort the frames of the utterance that ended; note those that are missing or there twice."""
-        rows = sorted(self._rows, key=itemgetter(0))
-        self._rows.clear()
-        if self._utterance not in self._spoiled:
-            for before, row in pairwise([(-1, 0, 0.0), *rows]):
-                if row[0] != before[0] + 1:
-                    self.problems.add(self._complaint(*before[:2], *row[:2]))
-        if self._keep and rows and not self._again:
-            self._counts.append(len(rows))
-            self._values.extend(score for _, _, score in rows)
-
-    def _complaint(self, before: int, line_before: int, frame: int, line: int) -> str:
-        place = f"{self._name}:{line}: utterance {self._utterance!r}"
-        if frame == before:
-            return f"{place}: frame {frame} is on line {line_before} already"
-        first, last = before + 1, frame - 1
-        which = f"frame {first} is" if first == last else f"frames {first} to {last} are"
-        begin = " (frames are counted from 0)" if first == 0 else ""
-        return f"{place}: {which} missing before frame {frame}{begin}"
-
-    def result(self) -> Frames:
-        self._close()
-        self.problems.raise_if_any("correct the file, or state another format")
-        if not self._line_of:
-            raise DataError(f"{self._name}: there is no score in the file; it is empty")
-        return Frames(list(self._line_of), self._counts, np.array(self._values))
+            break
+    problems.raise_if_any("correct the file, or state another format")
+    if not known:
+        raise DataError(f"{source.name}: there is no score in the file; it is empty")
+    table: dict[str, Column] = {
+        "utterance": Texts(np.array(codes, np.int32), list(known)),
+        "frame": Numbers(np.array(frames)),
+        "score": Numbers(np.array(scores)),
+    }
+    part = Part(ColumnTable.of(table), source.name, 1, rows=np.array(rows))
+    checked = scores_from_parts([part], ReadOptions(hop=1.0, higher="spoof"))
+    return Frames(
+        list(checked.utterances), np.diff(checked.offsets).tolist(), checked.values.astype(np.float64, copy=False)
+    )
 
 
 # ---------------------------------------------------------------- writing

@@ -11,33 +11,22 @@ rounds them. Ranges of one decision may overlap; of two, by no more than that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from spoofspan.base.errors import DataError, UsageError
-from spoofspan.base.times import SECOND, duration_ns, seconds_text
-from spoofspan.data.contradictions import contradictions_among
+from spoofspan.base.times import SECOND, duration_ns
 from spoofspan.data.references import BONA_FIDE, LABELS, SPOOF, References
 from spoofspan.data.scores import DECISIONS, Scores, score_times
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text import labelled_ranges, rttm
-from spoofspan.formats.text.rows import TEXT_SNAP, RangeRows
+from spoofspan.formats.text.rows import TEXT_SNAP, RangeRows, WrittenRange, written_ranges
 
 # Notes the ranges of files in rows; returns the durations that the files state, if they do.
 NoteRanges = Callable[[RangeRows, Sequence[Source]], Mapping[str, float] | None]
-
-
-@dataclass(frozen=True)
-class _Decision:
-    """One range of a hypothesis; times in ns."""
-
-    start: int
-    end: int
-    label: str
-    place: str
 
 
 class DecisionRows(RangeRows):
@@ -47,52 +36,39 @@ class DecisionRows(RangeRows):
 
     def decide(self, options: ReadOptions, durations: Mapping[str, float] | None, file: str) -> Scores:
         """Make Scores of the decisions; ``durations`` (seconds) help to notice milliseconds."""
-        self.problems.raise_if_any("correct the file")
-        known = durations is not None and all(utterance in durations for utterance in self._of)
-        self._refuse_other_units(list(self._of), durations if known else None)
         for utterance in options.durations or ():
             self.name(utterance)
+        self.problems.raise_if_any("correct the file")
         if not self._of:
             raise DataError(
                 f"{file}: there is no decision in the file; if nothing was found, give the utterances with durations= "
                 "(--durations)"
             )
-        found: dict[str, list[_Decision]] = {utterance: [] for utterance in self._of}
-        ids = list(found)
-        columns = (self._utterance, self._start, self._end, self._label, self._place)
-        for i, start, end, label, place in zip(*columns, strict=True):
-            called = "spoof" if label == SPOOF else "bonafide"
-            found[ids[i]].append(_Decision(round(start * SECOND), round(end * SECOND), called, place))
+        self._label = [SPOOF if label == SPOOF else BONA_FIDE for label in self._label]
+        known = durations if durations is not None and self._of.keys() <= durations.keys() else None
+        ranges = written_ranges(self.build(known, options.snap, only_listed=True))
         snap = duration_ns(TEXT_SNAP if options.snap is None else options.snap, "snap")
-        joined = {
-            utterance: [
-                (one.start / SECOND, one.end / SECOND, one.label) for one in self._joined(utterance, ranges, snap)
-            ]
-            for utterance, ranges in found.items()
-        }
-        self.problems.raise_if_any("decide every instant once")
-        return Scores.from_decisions(joined)
+        return Scores.from_decisions(
+            {
+                utterance: [(one.start / SECOND, one.end / SECOND, LABELS[one.label]) for one in _joined(listed, snap)]
+                for utterance, listed in ranges
+            }
+        )
 
-    def _joined(self, utterance: str, ranges: list[_Decision], snap: int) -> list[_Decision]:
-        """Put ranges in order, unite those that overlap, and join edges that were rounded."""
-        ordered = sorted((one for one in ranges if one.start < one.end), key=lambda one: (one.start, one.end))
-        for clash in contradictions_among([(one.start, one.end, LABELS.index(one.label)) for one in ordered], snap):
-            before, one = (ordered[row] for row in clash.rows)
-            self.problems.add(
-                f"{one.place}: utterance {utterance!r}: {one.label} from {seconds_text(one.start)}, but "
-                f"{before.label} until {seconds_text(clash.one.end)} ({before.place})"
-            )
-        joined = ordered[:1]
-        for one in ordered[1:]:
-            before = joined[-1]
-            if one.label == before.label and one.start <= before.end:
-                joined[-1] = replace(before, end=max(before.end, one.end))
-            else:
-                near = one.start - before.end <= snap
-                joined[-1:] = [replace(before, end=one.start) if near else before, one]
-        if joined and joined[0].start <= snap:
-            joined[0] = replace(joined[0], start=0)
-        return joined
+
+def _joined(ranges: Sequence[WrittenRange], snap: int) -> list[WrittenRange]:
+    """Unite ranges of one label that overlap, and join edges that were rounded."""
+    joined = list(ranges[:1])
+    for one in ranges[1:]:
+        before = joined[-1]
+        if one.label == before.label and one.start <= before.end:
+            joined[-1] = replace(before, end=max(before.end, one.end))
+        else:
+            near = one.start - before.end <= snap
+            joined[-1:] = [replace(before, end=one.start) if near else before, one]
+    if joined and joined[0].start <= snap:
+        joined[0] = replace(joined[0], start=0)
+    return joined
 
 
 # ---------------------------------------------------------------- reading

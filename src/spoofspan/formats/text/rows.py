@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -124,17 +123,14 @@ class RangeRows:
         missing = [utt for utt in ids if durations is not None and utt not in durations]
         refuse(
             missing,
-            lambda utt: f"{self._files()}utterance {utt!r} has no duration",
+            lambda utt: f"utterance {utt!r} has no duration",
             id_remedy(missing, durations or (), their_name="durations") or "complete the durations",
         )
         if check_units:
             self._refuse_other_units(ids, durations)
         starts, ends = np.array(self._start, np.float64), np.array(self._end, np.float64)
-        try:
-            owners = np.array(self._utterance, np.int64)
-            return references_of(ids, durations, owners, starts, ends, self._label, self._attack, snap, self._place)
-        except DataError as error:
-            raise naming_file(self._files(), error) from None
+        owners = np.array(self._utterance, np.int64)
+        return references_of(ids, durations, owners, starts, ends, self._label, self._attack, snap, self._place)
 
     def _refuse_other_units(self, ids: list[str], durations: Mapping[str, float] | None) -> None:
         """Refuse times that are milliseconds or samples, as far as it shows."""
@@ -156,17 +152,6 @@ class RangeRows:
             return f"{owner}: {end}; are these milliseconds or samples?"
 
         refuse(suspicious.tolist(), describe, "write seconds")
-
-    def _files(self) -> str:
-        """Name the file, for problems that are found when there are no lines any more."""
-        found = {re.split(r":\d+|\[\d+\]", place, maxsplit=1)[0] for place in self._place}
-        return f"{found.pop()}: " if len(found) == 1 else ""
-
-
-def naming_file(prefix: str, error: DataError) -> DataError:
-    """The error with the name of the file (and a colon) before it, unless it begins with a place in the file."""
-    text = str(error)
-    return DataError(text if text.startswith(prefix.rstrip(": ")) else f"{prefix}{text}")
 
 
 def references_of(

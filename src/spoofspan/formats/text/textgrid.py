@@ -186,6 +186,5 @@ FORMAT = Format(
     recognises,
     write,
     suffixes=(SUFFIX,),
-    begins=(b"File type", b'"ooTextFile', b"\xff\xfe", b"\xfe\xff"),
     write_files=write_files,
 )

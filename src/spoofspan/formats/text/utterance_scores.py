@@ -25,14 +25,13 @@ from spoofspan.formats.column_names import UTTERANCE, column_name, polarity_of, 
 from spoofspan.formats.format import Format, ReadOptions, first_with_content
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text import trials
-from spoofspan.formats.text.lines import check_word, first_lines, is_header, lines_of, score_of
+from spoofspan.formats.text.lines import check_word, fields_of, first_lines, is_header, lines_of, score_of
 from spoofspan.formats.text.utterance_tables import (
     SCORE_FORMS,
     SPEAKER,
     TRIAL_LABEL,
     Form,
     Layout,
-    cells,
     form_layout,
     header_layout,
     layout_of,
@@ -43,34 +42,6 @@ from spoofspan.formats.text.utterance_tables import (
 KNOWN_SCORES = (COUNTERMEASURE, COMMON, trials.VERIFICATION)  # of ASVspoof 5, where high is bona fide
 NOT_GIVEN = "-"  # ASVspoof 5: in the columns of a system that gives only one score
 OF_TIME = {"start", "end", "frame", "scores", "hop"}  # columns of scores in time
-
-
-class UtteranceRows:
-    """Collects one score per utterance from text, with up to 20 problems at once."""
-
-    def __init__(self) -> None:
-        self.problems = Problems()
-        self._scores: dict[str, float] = {}
-        self._places: dict[str, str] = {}
-
-    def add(self, place: str, utterance: str, text: str) -> None:
-        """Note one score."""
-        if not utterance:
-            self.problems.add(f"{place}: the utterance is missing")
-            return
-        first = self._places.setdefault(utterance, place)
-        if first != place:
-            self.problems.add(f"{place}: utterance {utterance!r} has a score at {first} already")
-            return
-        self._scores[utterance] = score_of(text, f"{place}: utterance {utterance!r}", self.problems)
-
-    def build(self, found: Sequence[Source], higher: Higher) -> UtteranceScores:
-        """Make UtteranceScores."""
-        self.problems.raise_if_any("correct the file, or state another format")
-        if not self._scores:
-            names = ", ".join(source.name for source in found)
-            raise DataError(f"{names}: there is no score in the file; it is empty or of another format")
-        return UtteranceScores(tuple(self._scores), np.array(list(self._scores.values())), higher)
 
 
 def _higher(source: Source, layout: Layout, column: str, stated: Higher | None, options: ReadOptions) -> Higher:
@@ -99,15 +70,25 @@ def _read_column(
             raise UsageError(f"scores of trials are one file, not {len(found)}; put them together")
         ids, values = trials.read_trial_column(found[0], layout, column)
         return UtteranceScores(tuple(ids), np.array(values), higher, of_trials=True)
-    rows = UtteranceRows()
+    scores: dict[str, float] = {}
+    places: dict[str, str] = {}
+    problems = Problems()
     for source in found:
         own = layout if layout.form is not None else layout_of(source, ()) or layout
-        for place, (utterance, text) in rows_of(source, own, (UTTERANCE, column), rows.problems):
+        for place, (utterance, text) in rows_of(source, own, (UTTERANCE, column), problems):
             if layout.form is not None and place.endswith(":1") and is_header([text]) and not layout.form.mark:
-                rows.problems.add(f"{place}: this looks like a header; remove it")
+                problems.add(f"{place}: this looks like a header; remove it")
+            elif not utterance:
+                problems.add(f"{place}: the utterance is missing")
+            elif (first := places.setdefault(utterance, place)) != place:
+                problems.add(f"{place}: utterance {utterance!r} has a score at {first} already")
             else:
-                rows.add(place, utterance, text)
-    return rows.build(found, higher)
+                scores[utterance] = score_of(text, f"{place}: utterance {utterance!r}", problems)
+    problems.raise_if_any("correct the file, or state another format")
+    if not scores:
+        names = ", ".join(source.name for source in found)
+        raise DataError(f"{names}: there is no score in the file; it is empty or of another format")
+    return UtteranceScores(tuple(scores), np.array(list(scores.values())), higher)
 
 
 def is_of_trials(layout: Layout) -> bool:
@@ -165,17 +146,17 @@ def _candidates(layout: Layout) -> list[str]:
 def _has_lists(head: bytes, layout: Layout) -> bool:
     """True if a cell of the first row is a list: scores of frames, not of utterances."""
     lines = first_lines(head)[1:2]
-    return not layout.json and any(cell.startswith("[") for line in lines for cell in cells(line, layout.separator))
+    return not layout.json and any(
+        cell.startswith("[") for line in lines for cell in fields_of(line, layout.separator, "")
+    )
 
 
 def read_table(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
     """Read a table with a header; of ASVspoof 5's, up to two scores of each trial."""
     first = first_with_content(found)
-    layout = layout_of(first, ())
-    if layout is None:
-        if not first.head.strip():
-            return UtteranceRows().build(found, "bonafide")
-        layout = Layout([], [])
+    if not first.head.strip():
+        raise DataError(f"{first.name}: there is no score in the file; it is empty")
+    layout = layout_of(first, ()) or Layout([], [])
     known = [name for name in layout.names if name in KNOWN_SCORES and name in layout.written]
     candidates = known if known and options.column is None else _candidates(layout)
     others = [name for name in _candidates(layout) if name not in KNOWN_SCORES]

@@ -8,7 +8,6 @@ Parquet and Arrow tables are read by the same names.
 
 from __future__ import annotations
 
-import csv
 import json
 import statistics
 from collections.abc import Iterator, Sequence
@@ -228,7 +227,7 @@ def header_layout(head: bytes) -> Layout | None:
         names = column_names(written)
         return Layout(names, written, json=True) if UTTERANCE in names and len(names) > 1 else None
     between = next((one for one in SEPARATORS if one in first), None)
-    written = cells(first, between)
+    written = fields_of(first, between, "")
     names = column_names(written)
     if names.count(UTTERANCE) != 1 or len(names) < 2 or any(map(is_number, written)):
         return None
@@ -280,7 +279,7 @@ def rows_of(
         if layout.json:
             fields = _json_fields(text, layout, place, problems)
         else:
-            fields = form.fields(text, place) if form is not None else cells(text, layout.separator, place)
+            fields = form.fields(text, place) if form is not None else fields_of(text, layout.separator, place)
         if fields is not None and len(fields) != width:
             comma = " (decimals have a point, not a comma)" if layout.separator == "," else ""
             problems.add(wrong_width(place, fields, (expected if form is None else form.line) + comma))
@@ -288,16 +287,6 @@ def rows_of(
             yield place, [fields[column] for column in chosen]
         if problems.full:
             return
-
-
-def cells(text: str, separator: str | None, place: str = "") -> list[str]:
-    """Cut a line of a table, in which a field may stand in quotes."""
-    if separator is None or '"' not in text:
-        return fields_of(text, separator, place)
-    try:
-        return [cell.strip() for cell in next(csv.reader([text], delimiter=separator), [])]
-    except csv.Error as error:
-        raise DataError(f"{place}: {error}; correct the line") from None
 
 
 def _json_fields(text: str, layout: Layout, place: str, problems: Problems) -> list[str] | None:
@@ -345,7 +334,7 @@ def seen_polarity(source: Source, layout: Layout, score: str) -> str:
         return ""
     found: dict[str, list[float]] = {"bonafide": [], "spoof": []}
     for text in first_lines(source.head)[layout.form is None :]:
-        fields = layout.form.fields(text, "") if layout.form is not None else cells(text, layout.separator)
+        fields = layout.form.fields(text, "") if layout.form is not None else fields_of(text, layout.separator, "")
         word = CLASS_WORDS.get(fields[label_at].lower()) if len(fields) == len(layout.names) else None
         if word is not None and is_number(fields[at]):
             found[word].append(float(fields[at]))

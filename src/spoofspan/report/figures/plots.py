@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -49,6 +49,14 @@ if TYPE_CHECKING:
 
     Sound = str | PathLike[str] | tuple[Any, float]
 
+    class CurveArguments(RulesAndInputs, total=False):
+        """How an error curve is measured."""
+
+        resolution: float | None
+        convention: str
+        eer_rule: str | None
+
+
 Plot = TypeVar("Plot", bound=Callable[..., Any])
 
 
@@ -69,6 +77,13 @@ def _each(systems: Mapping[Any, Any], read: Callable[[Any, str], Any]) -> list[A
     """The data of each system; its scores are not kept."""
     each = separate_seeds(systems)
     return [read(each[name], _name_of(name)) for name in each]
+
+
+def _curves(
+    references: Any, systems: Mapping[Any, Any], read: Callable[[data.SystemCurve], Any], arguments: Mapping[str, Any]
+) -> list[Any]:
+    """The data of each system that are read off its error curve."""
+    return _each(systems, lambda scores, name: read(data.system_curve(references, scores, name, **arguments)))
 
 
 def _name_of(system: Any) -> str:
@@ -149,16 +164,13 @@ def roc(
     ax: Any = None,
     style: Style = None,
     width: str | float | None = None,
-    resolution: float | None = None,
-    convention: str = "default",
-    eer_rule: str | None = None,
-    **rules: Unpack[RulesAndInputs],
+    **arguments: Unpack[CurveArguments],
 ) -> Any:
     """ROC curves: the recall of spoof over the share of bona fide called spoof; the dot is the EER.
 
     Parameters
     ----------
-    references, systems, ax, style, width, resolution, convention, eer_rule, **rules
+    references, systems, ax, style, width, **arguments
         As of :func:`det`.
 
     Returns
@@ -166,12 +178,8 @@ def roc(
     matplotlib.axes.Axes
 
     """
-    how: dict[str, Any] = {"resolution": resolution, "convention": convention, "eer_rule": eer_rule, **rules}
     with canvas_in(ax, style, width, "column") as canvas:
-        return system_figures.draw_roc(
-            _each(systems, lambda scores, name: data.det_data(data.system_curve(references, scores, name, **how))),
-            canvas,
-        )
+        return system_figures.draw_roc(_curves(references, systems, data.det_data, arguments), canvas)
 
 
 @_of_systems
@@ -182,16 +190,13 @@ def threshold(
     ax: Any = None,
     style: Style = None,
     width: str | float | None = None,
-    resolution: float | None = None,
-    convention: str = "default",
-    eer_rule: str | None = None,
-    **rules: Unpack[RulesAndInputs],
+    **arguments: Unpack[CurveArguments],
 ) -> Any:
     """FPR and FNR over the threshold, a panel for each system: scores of two systems have no common scale.
 
     Parameters
     ----------
-    references, systems, ax, style, width, resolution, convention, eer_rule, **rules
+    references, systems, ax, style, width, **arguments
         As of :func:`det`.
 
     Returns
@@ -199,14 +204,8 @@ def threshold(
     matplotlib.axes.Axes or matplotlib.figure.Figure
 
     """
-    how: dict[str, Any] = {"resolution": resolution, "convention": convention, "eer_rule": eer_rule, **rules}
     with canvas_in(ax, style, width, "column") as canvas:
-        return system_figures.draw_threshold(
-            _each(
-                systems, lambda scores, name: data.threshold_data(data.system_curve(references, scores, name, **how))
-            ),
-            canvas,
-        )
+        return system_figures.draw_threshold(_curves(references, systems, data.threshold_data, arguments), canvas)
 
 
 @_of_systems
@@ -218,16 +217,13 @@ def scores(
     style: Style = None,
     width: str | float | None = None,
     bins: int = data.BINS,
-    resolution: float | None = None,
-    convention: str = "default",
-    eer_rule: str | None = None,
-    **rules: Unpack[RulesAndInputs],
+    **arguments: Unpack[CurveArguments],
 ) -> Any:
     """Histograms of the scores of both classes, weighted by duration, a panel for each system.
 
     Parameters
     ----------
-    references, systems, ax, style, width, resolution, convention, eer_rule, **rules
+    references, systems, ax, style, width, **arguments
         As of :func:`det`.
     bins : int
         Number of bins.
@@ -237,13 +233,9 @@ def scores(
     matplotlib.axes.Axes or matplotlib.figure.Figure
 
     """
-    how: dict[str, Any] = {"resolution": resolution, "convention": convention, "eer_rule": eer_rule, **rules}
-
-    def read(scores: Any, name: str) -> Any:
-        return data.score_data(data.system_curve(references, scores, name, **how), bins)
-
+    read = partial(data.score_data, bins=bins)
     with canvas_in(ax, style, width, "column") as canvas:
-        return system_figures.draw_scores(_each(systems, read), canvas)
+        return system_figures.draw_scores(_curves(references, systems, read, arguments), canvas)
 
 
 @_of_systems
@@ -273,11 +265,11 @@ def boundary(
     matplotlib.figure.Figure
 
     """
-    how: dict[str, Any] = {"distances": distances, "convention": convention, "eer_rule": eer_rule, **rules}
+    read = partial(
+        data.boundary_data, references, distances=distances, convention=convention, eer_rule=eer_rule, **rules
+    )
     with canvas_in(ax, style, width, "page") as canvas:
-        return system_figures.draw_boundary(
-            _each(systems, lambda scores, name: data.boundary_data(references, scores, name, **how)), canvas
-        )
+        return system_figures.draw_boundary(_each(systems, read), canvas)
 
 
 # ---------------------------------------------------------------- resolution tables
@@ -381,16 +373,13 @@ def reliability(
     width: str | float | None = None,
     prior: float = float(EVEN),
     bins: int = data.CALIBRATION_BINS,
-    resolution: float | None = None,
-    convention: str = "default",
-    eer_rule: str | None = None,
-    **rules: Unpack[RulesAndInputs],
+    **arguments: Unpack[CurveArguments],
 ) -> Any:
     """The observed share of spoof over the stated probability of it; bars show how much lies in each bin.
 
     Parameters
     ----------
-    references, systems, ax, style, width, resolution, convention, eer_rule, **rules
+    references, systems, ax, style, width, **arguments
         As of :func:`det`.
     scores_are : {"llr", "probability"}
         What the scores state.
@@ -404,14 +393,9 @@ def reliability(
     matplotlib.axes.Axes or matplotlib.figure.Figure
 
     """
-    how: dict[str, Any] = {"resolution": resolution, "convention": convention, "eer_rule": eer_rule, **rules}
-
-    def read(scores: Any, name: str) -> Any:
-        curve = data.system_curve(references, scores, name, **how)
-        return data.reliability_data(curve, scores_are, bins=bins, prior=prior)
-
+    read = partial(data.reliability_data, scores_are=scores_are, bins=bins, prior=prior)
     with canvas_in(ax, style, width, "column") as canvas:
-        return system_figures.draw_reliability(_each(systems, read), canvas)
+        return system_figures.draw_reliability(_curves(references, systems, read, arguments), canvas)
 
 
 @_of_systems
@@ -424,16 +408,13 @@ def pav(
     style: Style = None,
     width: str | float | None = None,
     prior: float = float(EVEN),
-    resolution: float | None = None,
-    convention: str = "default",
-    eer_rule: str | None = None,
-    **rules: Unpack[RulesAndInputs],
+    **arguments: Unpack[CurveArguments],
 ) -> Any:
     """Log-likelihood ratios after the best monotone calibration, over those stated, with Cllr and minCllr.
 
     Parameters
     ----------
-    references, systems, scores_are, ax, style, width, prior, resolution, convention, eer_rule, **rules
+    references, systems, scores_are, ax, style, width, prior, **arguments
         As of :func:`reliability`.
 
     Returns
@@ -441,13 +422,9 @@ def pav(
     matplotlib.axes.Axes or matplotlib.figure.Figure
 
     """
-    how: dict[str, Any] = {"resolution": resolution, "convention": convention, "eer_rule": eer_rule, **rules}
-
-    def read(scores: Any, name: str) -> Any:
-        return data.pav_data(data.system_curve(references, scores, name, **how), scores_are, prior=prior)
-
+    read = partial(data.pav_data, scores_are=scores_are, prior=prior)
     with canvas_in(ax, style, width, "column") as canvas:
-        return system_figures.draw_pav(_each(systems, read), canvas)
+        return system_figures.draw_pav(_curves(references, systems, read, arguments), canvas)
 
 
 @_of_systems
@@ -460,16 +437,13 @@ def tippett(
     style: Style = None,
     width: str | float | None = None,
     prior: float = float(EVEN),
-    resolution: float | None = None,
-    convention: str = "default",
-    eer_rule: str | None = None,
-    **rules: Unpack[RulesAndInputs],
+    **arguments: Unpack[CurveArguments],
 ) -> Any:
     """The share of each class with at least a log-likelihood ratio, over the ratio.
 
     Parameters
     ----------
-    references, systems, scores_are, ax, style, width, prior, resolution, convention, eer_rule, **rules
+    references, systems, scores_are, ax, style, width, prior, **arguments
         As of :func:`reliability`.
 
     Returns
@@ -477,13 +451,9 @@ def tippett(
     matplotlib.axes.Axes or matplotlib.figure.Figure
 
     """
-    how: dict[str, Any] = {"resolution": resolution, "convention": convention, "eer_rule": eer_rule, **rules}
-
-    def read(scores: Any, name: str) -> Any:
-        return data.tippett_data(data.system_curve(references, scores, name, **how), scores_are, prior=prior)
-
+    read = partial(data.tippett_data, scores_are=scores_are, prior=prior)
     with canvas_in(ax, style, width, "column") as canvas:
-        return system_figures.draw_tippett(_each(systems, read), canvas)
+        return system_figures.draw_tippett(_curves(references, systems, read, arguments), canvas)
 
 
 # ---------------------------------------------------------------- one utterance
@@ -628,7 +598,9 @@ def _one_utterance(scores: Any, utterance: str | None, figure: str) -> str:
         found = type(scores).__name__
         raise UsageError(f"{figure} shows one utterance over time; give the frame scores of one system, not {found}")
     if utterance is None:
-        raise UsageError(f"{figure} shows one utterance; give its id as utterance, such as {scores.utterances[0]!r}")
+        raise UsageError(
+            f"{figure} shows one utterance; give utterance= (--utterance), such as {scores.utterances[0]!r}"
+        )
     return utterance
 
 

@@ -439,10 +439,8 @@ def _published(systems: Sequence[Mapping[str, Any]], settings: PageSettings) -> 
         values |= {m["measure"]: m["number"] for m in one["measurements"]}
         known = {name: value for name, value in values.items() if value is not None}
         own.append(OwnRow(one["name"], known, one["hop"]))
-    rules = dict(settings.arguments)
-    under = {name: rules.pop(name) for name in ("convention", "eer_rule") if name in rules}
     measures = [name for name in published_measures() if any(name in one.values for one in own)]
-    table = Beside(own, measures, **under, rules=rules, data=settings.published or "").table()
+    table = Beside(own, measures, settings.arguments, data=settings.published or "").table()
     return {"columns": table.columns, "rows": table.rows, "notes": table.notes[1:]}
 
 

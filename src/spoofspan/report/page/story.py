@@ -64,8 +64,10 @@ def _lengths(groups: Groups) -> str:
     rate = worst["error"] / worst["spoof"]
     if rate < LARGE * errors / spoof:
         return ""
-    ranges = f"spoofed ranges {worst['name'].replace('under', 'shorter than')}"
-    return f"{_percent(rate)} of the time in {ranges} is missed ({_percent(errors / spoof)} of all spoof)"
+    length = worst["name"].replace("under", "shorter than")
+    return (
+        f"{_percent(rate)} of the time in spoofed ranges {length} is missed ({_percent(errors / spoof)} of all spoof)"
+    )
 
 
 def _boundary(groups: Groups) -> str:
