@@ -13,8 +13,12 @@ def plan(
     *,
     systems: OneSet,
     measure: str | None = o.measure_flag(None, "The measure; range-eer, or utterance-eer of whole utterances."),
-    first: float | None = o.flag(None, "First value in printed units (5.2). Default: as measured.", "--from"),
-    second: float | None = o.flag(None, "Second value (5.5). Default: that of the second system.", "--to"),
+    first: float | None = o.flag(
+        None, "First value in printed units (5.2). Default: as measured.", "--from", as_printed=True
+    ),
+    second: float | None = o.flag(
+        None, "Second value (5.5). Default: that of the second system.", "--to", as_printed=True
+    ),
     power: float = o.flag(0.8, "Probability of separating the two values."),
     confidence: float = o.flag(0.95, "1 - the level of the test."),
     correlation: float | None = o.flag(None, "Correlation of two systems over clusters, if only one system is given."),
