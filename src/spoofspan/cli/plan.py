@@ -45,6 +45,7 @@ def plan(
 
       spoofspan plan protocol.txt a_scores.tsv b_scores.csv --higher b_scores=spoof
     """
+    from spoofspan.base.progress import progress
     from spoofspan.base.version import __version__
     from spoofspan.measures.measure import in_percent
     from spoofspan.report.results import finite
@@ -62,5 +63,6 @@ def plan(
     if scale > 1 and small is not None:
         o.say([f"warning: --from and --to are in per cent: {small:g} is {small:g} %"])
     first, second = (None if value is None else value / scale for value in (first, second))
-    found = sample_size(references, scores, measure, first=first, second=second, **how)
+    with progress("planning"):
+        found = sample_size(references, scores, measure, first=first, second=second, **how)
     output.show({"spoofspan": __version__, "plan": finite(found.to_dict())}, [size_table(found)])
