@@ -28,7 +28,7 @@ from run import Figure
 
 import spoofspan as ss
 from spoofspan.challenge.judging import results_folder
-from spoofspan.challenge.ledger import Ledger
+from spoofspan.challenge.season import Ledger
 from spoofspan.challenge.team_results import TeamResult
 from spoofspan.formats.tables.arrow_tables import plain_texts
 from spoofspan.formats.tables.dataframes import to_arrow

@@ -53,9 +53,8 @@ from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.eer import SAMPLE
-from spoofspan.uncertainty.intervals import interval_of_system
 from spoofspan.uncertainty.measured_system import MeasuredSystem
-from spoofspan.uncertainty.spreads import quantiles, spread_of
+from spoofspan.uncertainty.spreads import interval_of_system, quantiles, spread_of
 
 NS = 20_000_000
 NORMAL = NormalDist()

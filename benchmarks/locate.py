@@ -2,16 +2,17 @@
 
     python benchmarks/locate.py --only long
     python benchmarks/locate.py --only domains calibration choice --model MODEL --corpus CORPUS --other NAME=FOLDER
-    python benchmarks/locate.py --only shipped --models MODELS --speech SPEECH --without 0,4,8,12,16,20 --spoofs SPOOFS
+    python benchmarks/locate.py --only shipped --speech SPEECH [--spoofs SPOOFS] [--models MODELS]
 
 `long` writes a page of noise with a model that has not learned anything: neither changes what it costs. It counts CPU
 time of one thread. `domains` and `calibration` need a model that `spoofspan cm train` has finished, and the corpus
 (with the folders of PartialSpoof) whose train and dev sets it was trained on: its evaluation set says how often
 recordings of the training's domain are flagged. Music, noise and the telephone band are made here; other domains are
 folders, as they are and through the channel of the corpus. `choice` and `few` are what decision 13 says of choosing a
-branch and of few utterances. `shipped` needs models like those of the package, made without some speakers
-(`tools/make_models.py SPEECH --out MODELS --without ...`), whose recordings are then unknown to them, and, in SPOOFS,
-spoofs of the same recordings by other tools (`benchmarks/foreign_attacks.py`).
+branch and of few utterances. `shipped` measures the models
+of the package on recordings of speakers whom they do not know, ``SPEECH/bonafide/SPEAKER/*`` (`digit_strings.py` makes
+such recordings), and on spoofs of them by other tools (``SPOOFS/ATTACK/SPEAKER/*``, `foreign_attacks.py`); MODELS is a
+folder of other models made by `tools/make_models.py`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,6 @@ class LocateSetting:
     others: dict[str, Path]
     models: Path | None = None
     speech: Path | None = None
-    without: tuple[int, ...] = ()
     spoofs: Path | None = None
 
 
@@ -327,15 +327,16 @@ def few(_: LocateSetting) -> Iterator[Figure]:
 
 
 def shipped(setting: LocateSetting) -> Iterator[Figure]:
-    """Models made as those of the package are, on speakers that they do not know."""
+    """Models of the package, or others made like them, on speakers whom they do not know."""
     from spoofspan.cm.locate import locate
     from spoofspan.cm.scoring import find_recordings
+    from spoofspan.cm.shipped_models import FOLDER, MODELS
+    from spoofspan.formats.sound_channel import Channel
 
-    assert setting.models is not None
     assert setting.speech is not None
-    speakers = sorted(one for one in (setting.speech / "bonafide").iterdir() if one.is_dir())
-    new = [speakers[place].name for place in setting.without]
-    unknown = find_recordings([setting.speech / "bonafide" / one for one in new])
+    unknown = find_recordings([setting.speech / "bonafide"])
+    waves = [one.read().astype(np.float64) for one in unknown.values()]
+    speakers = len(list((setting.speech / "bonafide").iterdir()))
     random = np.random.default_rng(2)
     count = round(MADE * setting.scale)
     kinds = {
@@ -343,34 +344,31 @@ def shipped(setting: LocateSetting) -> Iterator[Figure]:
         "noise": made(lambda _: noise(random, random.uniform(2, 7)), count),
         "built-in voices": built_in_voices(count),
     }
-    waves = [one.read().astype(np.float64) for one in unknown.values()]
-    narrow = made(lambda i: telephone(waves[i]), len(waves))
-    for folder in sorted(one for one in setting.models.iterdir() if one.is_dir()):
-        known = narrow if folder.name == "telephone" else unknown
-        found = locate(known, folder)
+    mu_law = made(lambda i: telephone(waves[i]), len(waves))
+    in_band = {"full-band": unknown}
+    for name, channel in (("150-6850", Channel(150.0, 6850.0)), ("telephone", Channel(300.0, 3400.0))):
+        in_band[name] = made(lambda i, through=channel: through.filtered(waves[i]), len(waves))
+    for name in MODELS:
+        model = (setting.models or FOLDER) / name
+        found = locate(in_band[name], model)
         alarms = sum(not one.domain.known for one in found.judged)
-        note = f"{alarms} of {len(found.judged)} bona fide recordings of {len(new)} unknown speakers"
-        if folder.name == "telephone":
-            note += ", through 300 to 3,400 Hz with mu-law"
-        yield Figure(f"{folder.name}, flagged as foreign", 100 * alarms / len(found.judged), "%", at_most=5, note=note)
+        note = f"{alarms} of {len(found.judged)} bona fide recordings of {speakers} unknown speakers"
+        yield Figure(f"{name}, flagged as foreign", 100 * alarms / len(found.judged), "%", at_most=5, note=note)
         ranges, minutes = sum(len(one.ranges) for one in found.judged), sum(one.seconds for one in found.judged) / 60
-        note = f"{ranges} in {minutes:.1f} min, prior {found.prior:.3f}; {found.false_ranges_per_minute:.2f} stated"
-        yield Figure(f"{folder.name}, false ranges", ranges / minutes, "a minute", at_most=0.5, note=note)
-        others = kinds if folder.name == "telephone" else kinds | {"speech by telephone": narrow}
-        for name, sounds in others.items():
-            alarms, of = flagged(str(folder), sounds)
-            yield Figure(
-                f"{folder.name}, {name} flagged", 100 * alarms / of, "%", at_least=95, note=f"{alarms} of {of}"
-            )
-        if setting.spoofs is None or folder.name == "telephone":
-            continue
-        for attack in sorted(one for one in setting.spoofs.iterdir() if one.is_dir() and one.name != "bonafide"):
-            sounds = find_recordings([attack / one for one in new])
-            judged = locate(dict(list(sounds.items())[:: max(1, len(sounds) // 24)]), folder).judged
+        note = f"{ranges} in {minutes:.1f} min, prior {found.prior:.2g}; {found.false_ranges_per_minute:.2f} stated"
+        yield Figure(f"{name}, false ranges", ranges / minutes, "a minute", at_most=0.5, note=note)
+        if name == "telephone":
+            alarms, of = flagged(str(model), mu_law)
+            yield Figure(f"{name}, flagged with mu-law", 100 * alarms / of, "%", note=f"{alarms} of {of}")
+        for kind, sounds in (kinds if name == "telephone" else kinds | {"speech by telephone": mu_law}).items():
+            alarms, of = flagged(str(model), sounds)
+            yield Figure(f"{name}, {kind} flagged", 100 * alarms / of, "%", at_least=95, note=f"{alarms} of {of}")
+        for attack in sorted(one for one in (setting.spoofs or Path()).glob("*") if one.name != "bonafide"):
+            judged = locate(find_recordings([attack]), model).judged
             hit = sum(bool(one.ranges) for one in judged)
             warned = sum(not one.domain.known for one in judged)
             note = f"{hit} of {len(judged)} wholly spoofed recordings; {warned} are flagged as foreign"
-            yield Figure(f"{folder.name}, {attack.name} suspected", 100 * hit / len(judged), "%", note=note)
+            yield Figure(f"{name}, {attack.name} suspected", 100 * hit / len(judged), "%", note=note)
     yield from quickly(next(iter(unknown.values())).where)
 
 
@@ -399,7 +397,6 @@ FIGURES = {
     "choice": choice,
     "few": few,
 }
-WITHOUT_A_MODEL = ("long", "few")
 
 
 def main() -> int:
@@ -407,13 +404,13 @@ def main() -> int:
     parser.add_argument("--model", help="a finished model, for domains and calibration")
     parser.add_argument("--corpus", help="the corpus that it was trained on")
     parser.add_argument("--other", nargs="*", default=[], metavar="NAME=FOLDER", help="recordings of other domains")
-    parser.add_argument("--models", type=Path, help="models made without some speakers, for shipped")
-    parser.add_argument("--speech", type=Path, help="the recordings that they were made of")
-    parser.add_argument("--without", default="", help="places of the speakers that were left out")
+    parser.add_argument("--models", type=Path, help="other models than those of the package, for shipped")
+    parser.add_argument("--speech", type=Path, help="recordings of speakers whom the models do not know")
     parser.add_argument("--spoofs", type=Path, help="spoofs of the recordings: ATTACK/SPEAKER/*")
     arguments = parser.parse_args()
-    if arguments.model is None and arguments.models is None:
-        arguments.only = [name for name in arguments.only or ["long"] if name in WITHOUT_A_MODEL]
+    if arguments.model is None:
+        without = ("long", "few", *(["shipped"] if arguments.speech else []))
+        arguments.only = [name for name in arguments.only or ["long"] if name in without]
     others = dict(one.split("=", 1) for one in arguments.other)
     setting = LocateSetting(
         arguments.scale,
@@ -422,7 +419,6 @@ def main() -> int:
         {name: Path(where) for name, where in others.items()},
         arguments.models,
         arguments.speech,
-        tuple(int(one) for one in arguments.without.split(",") if one),
         arguments.spoofs,
     )
     return run(arguments, FIGURES, setting, ("<!-- locate: begin -->", "<!-- locate: end -->"))

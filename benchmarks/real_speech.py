@@ -32,11 +32,11 @@ from foreign_attacks import ATTACKS, make_spoofs
 import spoofspan as ss
 from spoofspan.cm.batches import TARGET, Corpus, TrainingData, WindowLabels
 from spoofspan.cm.config import preset
-from spoofspan.cm.features import FrameFeatures
+from spoofspan.cm.features import FrameFeatures, remembered_features
 from spoofspan.cm.frame_times import frame_count
 from spoofspan.cm.scorers import JOINT_DETECTOR, load_scorer
 from spoofspan.cm.scoring import score_sounds
-from spoofspan.cm.training import train
+from spoofspan.cm.training import train_networks
 from spoofspan.corpus.building import build
 from spoofspan.corpus.settings import SETS, Settings
 from spoofspan.data.rules import Rules
@@ -108,7 +108,7 @@ def trained(name: str) -> Callable[[Fold, int, Path], Scores]:
         config = preset(name)
         config = replace(config, training=replace(config.training, seed=seed))
         shutil.rmtree(folder, ignore_errors=True)
-        train(config, TrainingData(fold.train, fold.dev), folder, say=True)
+        train_networks(config, TrainingData(fold.train, fold.dev), folder, "cpu", say=True)
         return scored(folder, fold.evaluation)
 
     return run
@@ -163,19 +163,32 @@ def frames_of(corpus: Corpus, row: int) -> tuple[Any, Any]:
 # ---------------------------------------------------------------- figures
 
 
-def figures(system: str, attack: str, data: Data, seed: int, folder: Path) -> dict[str, float]:
+def figures(system: str, attack: str, data: Data, seed: int, folder: Path, kept: Path) -> dict[str, float]:
     """Train and score one system; range EERs in per cent, and the CPU time of both."""
     fold = data.fold(attack)
     began = time.process_time()
     scores = SYSTEMS[system](fold, seed, folder)
     took = time.process_time() - began
-    references = fold.evaluation.references
+    ss.write_scores(scores, kept, force=True)
+    return {**measured(scores, attack, data), "cpu": took}
+
+
+def measured(scores: Scores, attack: str, data: Data) -> dict[str, float]:
+    """Range EERs in per cent where the attack is, and where it is not."""
+    references = data.sets["eval"].references
     place = {name: row for row, name in enumerate(scores.utterances)}
     found = {}
     for part, rows in by_attack(references, [data.attacks[attack]]).items():
         same = np.array([place[references.utterances[row]] for row in rows], np.int64)
         found[part] = 100 * float(ss.range_eer(references.take(rows), scores.take(same)).value)
-    return {"seen": found[SEEN], "unseen": found[UNSEEN], "cpu": took}
+    return {"seen": found[SEEN], "unseen": found[UNSEEN]}
+
+
+def mean_of_seeds(files: list[Path], attack: str, data: Data) -> dict[str, float]:
+    """The figures of the mean score of several trainings, as of a model of so many networks."""
+    scores = [ss.read_scores(one, hop=0.02, higher="bonafide") for one in files]
+    mean = np.mean([one.values for one in scores], axis=0)
+    return {**measured(replace(scores[0], values=mean), attack, data), "cpu": float("nan")}
 
 
 def cached(path: Path, work: Callable[[], dict[str, float]]) -> dict[str, float]:
@@ -187,18 +200,39 @@ def cached(path: Path, work: Callable[[], dict[str, float]]) -> dict[str, float]
     return found
 
 
+def two_way(values: dict[tuple[Any, Any], float]) -> tuple[float, float, float]:
+    """A mean over two crossed factors, and its interval when both are drawn again."""
+    random = np.random.default_rng(0)
+    rows, columns = ({one: k for k, one in enumerate(sorted({key[i] for key in values}))} for i in (0, 1))
+    there, table = np.zeros((len(rows), len(columns))), np.zeros((len(rows), len(columns)))
+    for (row, column), value in values.items():
+        there[rows[row], columns[column]], table[rows[row], columns[column]] = 1, value
+    drawn = []
+    for _ in range(10_000):
+        a, b = (np.bincount(random.integers(0, n, n), minlength=n) for n in table.shape)
+        weight = a[:, None] * b * there
+        drawn.append((weight * table).sum() / weight.sum() if weight.sum() else np.nan)
+    low, high = np.nanquantile(drawn, [0.025, 0.975])
+    return float(np.mean(list(values.values()))), float(low), float(high)
+
+
 def table(found: dict[str, dict[str, list[dict[str, float]]]]) -> list[list[str]]:
-    """A row for each system: seen, each attack unseen, their mean and worst, the range over the seeds, CPU time."""
+    """A row for each system: seen, each attack unseen, their mean and worst, the range over the seeds, CPU time.
+
+    The interval is over attacks and seeds.
+    """
     attacks = list(next(iter(found.values())))
-    rows = [["system", "seen", *attacks, "mean unseen", "worst", "seeds", "CPU s"]]
+    rows = [["system", "seen", *attacks, "mean unseen (95 %)", "worst", "seeds", "CPU s"]]
     for system, by_fold in found.items():
         unseen = [np.mean([one["unseen"] for one in by_fold[attack]]) for attack in attacks]
         every = [one for attack in attacks for one in by_fold[attack]]
         means = [np.mean(seed) for seed in zip(*([one["unseen"] for one in by_fold[a]] for a in attacks), strict=True)]
         spread = f"{min(means):.1f} to {max(means):.1f}" if len(means) > 1 else "1"
-        numbers = [np.mean([one["seen"] for one in every]), *unseen, np.mean(unseen), max(unseen)]
+        cells = {(a, seed): one["unseen"] for a in attacks for seed, one in enumerate(by_fold[a])}
+        interval = "{:.1f} ({:.1f} to {:.1f})".format(*two_way(cells))
+        numbers = [f"{one:.1f}" for one in (np.mean([one["seen"] for one in every]), *unseen)]
         cpu = np.mean([one["cpu"] for one in every])
-        rows.append([system, *(f"{one:.1f}" for one in numbers), spread, f"{cpu:.0f}"])
+        rows.append([system, *numbers, interval, f"{max(unseen):.1f}", spread, f"{cpu:.0f}"])
     return rows
 
 
@@ -224,14 +258,21 @@ def main() -> int:
     attacks = [one for one in data.attacks if one in (arguments.attacks or data.attacks)]
     found: dict[str, dict[str, list[dict[str, float]]]] = {}
     kept = arguments.out / ("figures-plain" if arguments.plain else "figures")
-    for system in arguments.systems:
-        seeds = [1] if system in SEEDLESS else [int(one) for one in arguments.seeds.split(",")]
-        for attack, seed in product(attacks, seeds):
-            name = f"{system.replace(' ', '-')}/{attack}-{seed}"
-            work = partial(figures, system, attack, data, seed, arguments.out / "models" / name)
-            one = cached(kept / f"{name}.json", work)
-            found.setdefault(system, {}).setdefault(attack, []).append(one)
-            print(f"{system}, {attack} left out, seed {seed}: {one}", file=sys.stderr)
+    with remembered_features():
+        for system in arguments.systems:
+            seeds = [1] if system in SEEDLESS else [int(one) for one in arguments.seeds.split(",")]
+            for attack, seed in product(attacks, seeds):
+                name = f"{system.replace(' ', '-')}/{attack}-{seed}"
+                place = arguments.out / "models" / name
+                work = partial(figures, system, attack, data, seed, place, kept / f"{name}.npz")
+                one = cached(kept / f"{name}.json", work)
+                found.setdefault(system, {}).setdefault(attack, []).append(one)
+                print(f"{system}, {attack} left out, seed {seed}: {one}", file=sys.stderr)
+    for system, attack in product([*found], attacks):
+        files = [kept / f"{system.replace(' ', '-')}/{attack}-{seed}.npz" for seed in arguments.seeds.split(",")]
+        if len(files) > 1 and all(one.is_file() for one in files):
+            means = found.setdefault(f"{system}, mean of {len(files)}", {})
+            means[attack] = [mean_of_seeds(files, attack, data)]
     print(markdown(table(found)))
     return 0
 

@@ -1,6 +1,6 @@
 """Compare recipes of the light model on attacks and speakers that were both left out of training.
 
-    python benchmarks/recipes.py FOLDER [--out CACHE] [--splits 0,1,2,3,4] [--seeds 1,10,100] [--recipes NAME ...]
+    python benchmarks/recipes.py FOLDER [--out CACHE] [--splits 0,1,2,3,4] [--seeds 1,10,100] [--recipes PLACE ...]
 
 FOLDER has real recordings, ``bonafide/SPEAKER/*``; spoofs are those of ``foreign_attacks.py``, and all recordings go
 through the channel of ``real_speech.py``. One corpus is built of all speakers. Split k leaves two attacks of different
@@ -8,9 +8,11 @@ families out (k and k + 3 in the list of attacks) and every fifth speaker from k
 utterances without these speakers and attacks, and measured on utterances of these speakers. *Unseen* is the mean range
 EER at 20 ms on the two attacks, each with the bona fide utterances; *seen* is measured on the other attacks.
 
-The interval is two-way: splits and seeds are both drawn again (10,000 times, 95 %). A recipe is compared with the last
-one that is trained by the difference on the splits and seeds that both have. Everything is kept in CACHE: a run that
-was stopped is simply repeated, and figures of another run are printed with ``--table``.
+A recipe is a change of the preset ``small-cpu``, trained by the package, or options of ``recipe_trials.py``, whose loop
+in memory takes a third of the time and has what the package has not. The interval is two-way: splits and seeds are both
+drawn again (10,000 times, 95 %). A recipe is compared with that of the preset by the difference on the splits and seeds
+that both have, each trained in the same way. Everything is kept in CACHE: a run that was stopped is simply repeated,
+and ``--table`` prints what is there.
 """
 
 from __future__ import annotations
@@ -20,21 +22,23 @@ import json
 import sys
 import time
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from foreign_attacks import ATTACKS
-from real_speech import CHANNEL, markdown
+from real_speech import CHANNEL, markdown, two_way
+from recipe_trials import Material, Options, trial
 
 import spoofspan as ss
 from spoofspan.cm.batches import Corpus, TrainingData
 from spoofspan.cm.config import Config, preset
 from spoofspan.cm.features import remembered_features
-from spoofspan.cm.frame_times import BRANCHES
+from spoofspan.cm.frame_times import BRANCHES, frame_count
 from spoofspan.cm.scorers import load_scorer
 from spoofspan.cm.scoring import score_sounds
-from spoofspan.cm.training import _train
+from spoofspan.cm.training import train_networks
 from spoofspan.corpus.building import build
 from spoofspan.corpus.settings import Settings
 from spoofspan.data.scores import Scores
@@ -45,23 +49,31 @@ UTTERANCES, BONA_FIDE_SHARE = 320, 0.25
 SPLITS = 5  # by which speakers are left out in turn
 DEVELOPMENT = 7  # every seventh of the others is one of the development set
 FINEST = "20ms"
-CHOSEN = "one head, logistic, one-cycle, last epoch"
-MEAN = "the same, mean of the seeds"
-OLD = {"network": {"branches": list(BRANCHES), "head": "cosine"}, "training": {"epochs": 10, "keep": "best"}}
-HALF = {"training": {"channels": 1.0, "channel_share": 0.5}}
-
-
-def merged(*changes: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    return {part: {k: v for one in changes for k, v in one.get(part, {}).items()} for part in ("network", "training")}
-
-
-RECIPES: dict[str, dict[str, dict[str, Any]]] = {
-    "all branches, P2SGrad, half channels, best epoch (before)": merged(OLD, HALF),
-    "the same without channels": OLD,
-    "one head, P2SGrad, last epoch": {"network": {"head": "cosine"}},
-    "one head, logistic, half channels, last epoch": HALF,
+CHOSEN, CHOSEN_IN_MEMORY = "small-cpu", "small-cpu, in memory"
+RECIPES: dict[str, dict[str, dict[str, Any]] | Options] = {
     CHOSEN: {},
+    "all branches, P2SGrad, best of 10 epochs": {
+        "network": {"branches": list(BRANCHES), "head": "cosine"},
+        "training": {"epochs": 10, "keep": "best"},
+    },
+    CHOSEN_IN_MEMORY: Options(),
+    "P2SGrad": Options(head="cosine"),
+    "random channels for half": Options(channels=0.5),
+    "6 layers": Options(layers=6),
+    "128 wide": Options(width=128),
+    "24 epochs": Options(epochs=24),
+    "weights averaged over 4 epochs": Options(averaged=4),
+    "features less their mean over the recording": Options(relative=1.0),
+    "the same, half of the mean": Options(relative=0.5),
+    "the same, beside the features": Options(both=True),
+    "mixup": Options(mixup=0.4),
+    "attacks mixed inside an utterance": Options(cut=0.5),
+    "groups of features hidden": Options(hidden=0.15),
+    "attacks weighted alike": Options(alike=True),
+    "frames at boundaries left out": Options(boundary=2),
+    "mixup, with 200 utterances by the built-in vocoders": Options(mixup=0.4, vocoded=200),
 }
+MEANS = {f"{name}, mean of the seeds": name for name in (CHOSEN_IN_MEMORY, "6 layers", "the same, beside the features")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +127,7 @@ def split(corpus: Corpus, names: dict[str, str], number: int) -> Split:
 
 def scored(config: Config, parts: Split, folder: Path) -> Scores:
     """Train, and score the evaluation set."""
-    _train(config, parts.data, folder, "cpu", 1, False)  # without the card, which takes as long
+    train_networks(config, parts.data, folder, "cpu")
     names = parts.evaluation.references.utterances
     sounds = dict(zip(names, parts.evaluation.sounds, strict=True))
     return score_sounds(load_scorer(folder, "cpu"), sounds)[0][FINEST]  # type: ignore[return-value]
@@ -133,15 +145,19 @@ def figures(parts: Split, scores: Scores) -> dict[str, float]:
     return found
 
 
-def run_one(recipe: str, number: int, seed: int, parts: Split, out: Path) -> dict[str, float]:
+def run_one(recipe: str, number: int, seed: int, parts: Split, material: Material, out: Path) -> dict[str, float]:
     """The figures of one training, from its file if it is there."""
-    place = out / "recipes" / f"{list(RECIPES).index(recipe)}-{number}-{seed}"
-    kept = place.with_suffix(".json")
+    place = out / "recipes" / f"{recipe.replace(' ', '-')}-{number}-{seed}"
+    kept, made = place.with_suffix(".json"), RECIPES[recipe]
     if not kept.is_file():
-        config = preset("small-cpu").changed(RECIPES[recipe]).changed({"training": {"seed": seed}})
         began = time.process_time()
-        scores = scored(config, parts, place)
+        if isinstance(made, Options):
+            scores = trial(made, seed, parts.data.train, parts.evaluation, material)
+        else:
+            config = preset("small-cpu").changed(made).changed({"training": {"seed": seed}})
+            scores = scored(config, parts, place)
         found = {**figures(parts, scores), "cpu": time.process_time() - began}
+        place.parent.mkdir(parents=True, exist_ok=True)
         np.savez(place.with_suffix(".npz"), values=scores.values)
         write_atomically(kept, [json.dumps(found).encode()], force=True)
     found = json.loads(kept.read_text(encoding="utf-8"))
@@ -149,12 +165,12 @@ def run_one(recipe: str, number: int, seed: int, parts: Split, out: Path) -> dic
     return found
 
 
-def mean_of_seeds(number: int, seeds: list[int], parts: Split, out: Path) -> dict[str, float]:
+def mean_of_seeds(recipe: str, number: int, seeds: list[int], parts: Split, out: Path) -> dict[str, float]:
     """The figures of the mean score of several trainings."""
-    place = list(RECIPES).index(CHOSEN)
-    columns = [np.load(out / "recipes" / f"{place}-{number}-{seed}.npz")["values"] for seed in seeds]
+    name = recipe.replace(" ", "-")
+    columns = [np.load(out / "recipes" / f"{name}-{number}-{seed}.npz")["values"] for seed in seeds]
     references = parts.evaluation.references
-    counts = [(samples - 400) // 320 + 1 for samples in parts.evaluation.samples]
+    counts = [frame_count(samples) for samples in parts.evaluation.samples]
     values = np.split(np.mean(columns, axis=0), np.cumsum(counts)[:-1])
     frames = dict(zip(references.utterances, values, strict=True))
     return {**figures(parts, Scores.from_frames(frames, hop=0.02, higher="bonafide")), "cpu": 0.0}
@@ -167,25 +183,9 @@ def unseen(cell: dict[str, float]) -> float:
     return float(np.mean([value for name, value in cell.items() if name not in (SEEN, "cpu")]))
 
 
-def two_way(values: dict[tuple[int, int], float]) -> tuple[float, float, float]:
-    """A mean over splits and seeds, and its interval when both are drawn again."""
-    random = np.random.default_rng(0)
-    rows, columns = ({one: k for k, one in enumerate(sorted({key[i] for key in values}))} for i in (0, 1))
-    there, table = np.zeros((len(rows), len(columns))), np.zeros((len(rows), len(columns)))
-    for (row, column), value in values.items():
-        there[rows[row], columns[column]], table[rows[row], columns[column]] = 1, value
-    drawn = []
-    for _ in range(10_000):
-        a, b = (np.bincount(random.integers(0, n, n), minlength=n) for n in table.shape)
-        weight = a[:, None] * b * there
-        drawn.append((weight * table).sum() / weight.sum() if weight.sum() else np.nan)
-    low, high = np.nanquantile(drawn, [0.025, 0.975])
-    return float(np.mean(list(values.values()))), float(low), float(high)
-
-
 def table(found: dict[str, Cells]) -> list[list[str]]:
     rows = [
-        ["recipe", "splits x seeds", "seen", "mean unseen (95 %)", "worst attack", "less the chosen (95 %)", "CPU s"]
+        ["recipe", "splits x seeds", "seen", "mean unseen (95 %)", "worst attack", "less small-cpu (95 %)", "CPU s"]
     ]
     for recipe, cells in found.items():
         splits, seeds = (len({key[i] for key in cells}) for i in (0, 1))
@@ -196,10 +196,11 @@ def table(found: dict[str, Cells]) -> list[list[str]]:
                 if name not in (SEEN, "cpu"):
                     attacks.setdefault(name, []).append(value)
         worst = max(attacks, key=lambda name: np.mean(attacks[name]))
-        chosen = found.get(CHOSEN, {})
+        own = CHOSEN_IN_MEMORY if isinstance(RECIPES[MEANS.get(recipe, recipe)], Options) else CHOSEN
+        chosen = found.get(own, {})
         pairs = {key: unseen(one) - unseen(chosen[key]) for key, one in cells.items() if key in chosen}
         against = ""
-        if pairs and recipe != CHOSEN:
+        if pairs and recipe != own:
             against = "{:+.1f} ({:+.1f} to {:+.1f})".format(*two_way(pairs))
         rows.append(
             [
@@ -231,22 +232,22 @@ def main() -> int:
     splits, seeds = ([int(one) for one in text.split(",")] for text in (arguments.splits, arguments.seeds))
     found: dict[str, Cells] = {}
     parts = {number: split(corpus, names, number) for number in splits}
+    material = Material(corpus, arguments.out)
     with remembered_features():
-        for seed in seeds:
-            for number in splits:
-                for recipe in [list(RECIPES)[place] for place in arguments.recipes]:
-                    kept = arguments.out / "recipes" / f"{list(RECIPES).index(recipe)}-{number}-{seed}.json"
-                    if arguments.table and not kept.is_file():
-                        continue
-                    cell = run_one(recipe, number, seed, parts[number], arguments.out)
-                    found.setdefault(recipe, {})[number, seed] = cell
-    alone = found.get(CHOSEN, {})
-    whole = [number for number in splits if all((number, seed) in alone for seed in seeds)]
-    if len(seeds) > 1 and whole:
-        found[MEAN] = {
-            (number, seeds[0]): mean_of_seeds(number, seeds, parts[number], arguments.out) for number in whole
-        }
-    print(markdown(table(dict(sorted(found.items(), key=lambda item: [*RECIPES, MEAN].index(item[0]))))))
+        for seed, number, place in product(seeds, splits, arguments.recipes):
+            recipe = list(RECIPES)[place]
+            kept = arguments.out / "recipes" / f"{recipe.replace(' ', '-')}-{number}-{seed}.json"
+            if not arguments.table or kept.is_file():
+                cell = run_one(recipe, number, seed, parts[number], material, arguments.out)
+                found.setdefault(recipe, {})[number, seed] = cell
+    for name, recipe in MEANS.items():
+        whole = [number for number in splits if all((number, seed) in found.get(recipe, {}) for seed in seeds)]
+        if len(seeds) > 1 and whole:
+            found[name] = {
+                (number, seeds[0]): mean_of_seeds(recipe, number, seeds, parts[number], arguments.out)
+                for number in whole
+            }
+    print(markdown(table(found)))
     return 0
 
 

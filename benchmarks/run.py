@@ -237,39 +237,6 @@ def growth(setting: Setting) -> Iterator[Figure]:
     yield Figure("10x the data", best["ten"] / best["once"], "range EER, frames", 12)
 
 
-def threads(setting: Setting) -> Iterator[Figure]:
-    """Wall time of two threads against one, in turns; only bootstrap replicates have threads."""
-    # matrix products have threads of their own, which would serve one of ours as well as two
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    best = json.loads(_python(f"import run; run.print_replicates({setting.scale!r})", environment))
-    name = "two threads, 1,000 replicates over utterances: wall time"
-    yield Figure(name, best["2"] / best["1"], "one thread", 0.65, note="OMP_NUM_THREADS=1")
-
-
-def print_replicates(scale: float) -> None:
-    """Print the wall time of 1,000 replicates by one thread and by two, as JSON."""
-    import spoofspan as ss
-
-    warnings.simplefilter("ignore")
-    corpus = generate(scale)
-    references, scores = corpus.references(ss), corpus.scores(ss)
-    how = {"method": "percentile", "replicates": 1000}
-    best = {1: float("inf"), 2: float("inf")}
-    for _ in range(3):
-        for count in best:
-            best[count] = min(
-                best[count],
-                _wall_time(lambda: ss.interval(references, scores, workers=count, **how)),  # noqa: B023
-            )
-    print(json.dumps(best))
-
-
-def _wall_time(work: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
 def points(setting: Setting) -> Iterator[Figure]:
     def at(milliseconds: int) -> Contender:
         return lambda corpus: point_eer(corpus, milliseconds / 1000), setting.mixed
@@ -345,7 +312,6 @@ FIGURES: dict[str, Callable[[Setting], Iterator[Figure]]] = {
     "ties": ties,
     "memory": memory,
     "growth": growth,
-    "threads": threads,
     "points": points,
     "table": table,
     "several": several,

@@ -96,7 +96,7 @@ def accumulation(setting: Setting) -> Iterator[Figure]:
         histogram = Histogram(np.dtype(np.float32))
         for cut in cuts:
             histogram.add(MassBlock(scores[cut], classes[cut], 20_000_000))
-        histogram.sums()
+        histogram.totals()
 
     def read_once() -> None:
         scores.sum()

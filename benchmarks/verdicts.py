@@ -65,8 +65,8 @@ from spoofspan.uncertainty.improvements import improvements
 from spoofspan.uncertainty.jackknife import Estimate, Jackknife, bounds
 from spoofspan.uncertainty.measured_system import leave_out, measured_system
 from spoofspan.uncertainty.ranks import ranks
-from spoofspan.uncertainty.sample_size import clusters_needed
-from spoofspan.uncertainty.variance_components import variance_components
+from spoofspan.uncertainty.sample_size import levels_needed
+from spoofspan.uncertainty.variance_components import Design, variance_components
 
 NORMAL = NormalDist()
 FRAMES = 20
@@ -280,7 +280,8 @@ def powered(number: int) -> dict:
     found = {}
     for kind, variance in (("paired", pilot[0, 0] + pilot[1, 1] - 2 * pilot[0, 1]), ("unpaired", np.trace(pilot))):
         samples = 1 if kind == "paired" else 2
-        count = clusters_needed(first - second, sqrt(variance), 0.8, LEVEL, samples)
+        of_one = Design({"utterance": 1}, {("utterance",): variance})
+        count = levels_needed(of_one, ("utterance",), first - second, 0.8, LEVEL, samples)
         if kind == "paired":
             (one,) = Family(rng, count, distances).differences([(0, 1)])
         else:

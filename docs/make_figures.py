@@ -22,9 +22,8 @@ def main() -> None:
     at = ss.range_eer(references, fine)
     table = ss.resolution_table(references, systems)
     ours = {"style": "spoofspan"}
-    resampling = {"method": "percentile"}
     pictures = {
-        "det": ss.plot.det(references, two, confidence=0.95, resampling=resampling, **ours),
+        "det": ss.plot.det(references, two, confidence=0.95, **ours),
         "roc": ss.plot.roc(references, two, **ours),
         "threshold": ss.plot.threshold(references, fine, **ours),
         "scores": ss.plot.scores(references, fine, **ours),

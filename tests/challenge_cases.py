@@ -9,8 +9,7 @@ from spoofspan.challenge.challenge_folder import build_challenge
 from spoofspan.challenge.definition import Definition, PublicPart
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.judging import Judging, judge_of, results_folder, score_file
-from spoofspan.challenge.ledger import Ledger
-from spoofspan.challenge.season import Season
+from spoofspan.challenge.season import Ledger, Season
 from spoofspan.challenge.team_results import TeamResult
 
 HOP = 0.02

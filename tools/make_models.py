@@ -2,11 +2,13 @@
 
     python tools/make_models.py SPEECH [--work FOLDER] [--out FOLDER] [--only NAME ...]
 
-SPEECH has ``bonafide/SPEAKER/*`` (the digit strings of 24 people that docs/real-speech.md names). WORK keeps corpora
-and trainings: a run that was stopped is simply repeated. The same recordings give the same corpora to the bit. Weights
-are the same to the bit with the same version of torch on the same kind of processor, with one thread; elsewhere they
-differ in their last digits, and so do cards and checksums. ``--out`` is the package's own folder of models, unless it
-says another one. ``--without 5,11`` leaves speakers out by their place in the order of names, to measure the recipe.
+SPEECH has ``bonafide/SPEAKER/*`` (the digit strings of 24 people that docs/real-speech.md names). A model learns from
+all of them. Its card (calibration, false ranges, the sound that it knows) rests on the same speakers, each judged by
+another training of the same recipe that left the speaker out with a quarter of the others. WORK keeps corpora and
+trainings: a run that was stopped is simply repeated. The same recordings give the same corpora to the bit. Weights are
+the same to the bit with the same version of torch on the same kind of processor, with one thread; elsewhere they differ
+in their last digits, and so do cards and checksums. ``--out`` is the package's own folder of models, unless it says
+another one.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import argparse
 import math
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,10 +26,12 @@ import numpy as np
 from spoofspan.cm import checkpoints
 from spoofspan.cm.batches import Corpus, TrainingData
 from spoofspan.cm.card import read_card, write_card
-from spoofspan.cm.config import preset
+from spoofspan.cm.config import Config, preset
+from spoofspan.cm.features import remembered_features
 from spoofspan.cm.finishing import finish
 from spoofspan.cm.model_sources import CARD, CONFIG, MODEL
-from spoofspan.cm.training import train
+from spoofspan.cm.scorers import Float32, NetworkScorer, Window, load_scorer
+from spoofspan.cm.training import train_networks
 from spoofspan.corpus.building import build
 from spoofspan.corpus.builtin import chosen_vocoders
 from spoofspan.corpus.settings import Settings
@@ -36,8 +41,8 @@ PACKAGE = Path(__file__).parents[1] / "src" / "spoofspan" / "cm" / "models"
 CHANNELS = {"full-band": OPEN, "150-6850": Channel(150.0, 6850.0), "telephone": Channel(300.0, 3400.0)}
 UTTERANCES, BONA_FIDE_SHARE = 480, 0.45
 MEMBERS = 2
-FALSE_RANGES = 0.5  # a minute, that the advised prior allows on speakers of the development set
-DEVELOPMENT = 6  # every sixth speaker is one of the development set
+FALSE_RANGES = 0.5  # a minute, that the advised prior allows on speakers whom the models did not know
+FOLDS = 4  # of speakers who are left out together
 LICENCE = "BSD-3-Clause; trained on recordings of AudioMNIST (MIT licence, copyright (c) 2018 soerenab)"
 LIMITS = (
     "a small model: {speakers} speakers, most of them men with a German accent, who say English digits, in one room "
@@ -45,6 +50,8 @@ LIMITS = (
     "spoofs heard in training are those of the built-in vocoders ({vocoders}); what a recent synthesizer or a voice "
     "conversion leaves behind may be missed, so that nothing suspected does not mean that nothing is spoofed",
     "a hint where to listen, not evidence",
+    "figures, calibration and false ranges are those of {folds} models of the same recipe, on speakers whom they had "
+    "not heard; this one has heard all of them",
 )
 
 
@@ -58,8 +65,8 @@ def rows_of(corpus: Corpus, speakers: set[str]) -> Corpus:
     return replace(corpus, references=references, sounds=sounds, samples=samples, speakers=who)
 
 
-def data_of(speech: Path, work: Path, channel: Channel, without: set[int]) -> TrainingData:
-    """The corpus of one channel, as a training set and a development set of other speakers."""
+def corpus_of(speech: Path, work: Path, channel: Channel) -> Corpus:
+    """The corpus of one channel."""
     count = len([one for one in (speech / "bonafide").iterdir() if one.is_dir()])
     settings = Settings(
         utterances={"train": UTTERANCES, "dev": 0, "eval": 0},
@@ -70,10 +77,19 @@ def data_of(speech: Path, work: Path, channel: Channel, without: set[int]) -> Tr
         channel=channel,
     )
     build(work, speech, settings)
-    corpus = Corpus.from_dataset(f"partialspoof:{work}:train")
-    there = [one for place, one in enumerate(sorted({*corpus.speakers})) if place not in without]
-    development = {*there[2::DEVELOPMENT]}
-    return TrainingData(rows_of(corpus, {*there} - development), rows_of(corpus, development))
+    return Corpus.from_dataset(f"partialspoof:{work}:train")
+
+
+class ByOthers(NetworkScorer):
+    """Each recording of a corpus scored by a model that does not know its speaker."""
+
+    def __init__(self, scorers: Sequence[NetworkScorer]) -> None:
+        self.scorers = scorers  # of each recording
+        self.longest, self.branches = scorers[0].longest, scorers[0].branches
+
+    def score(self, windows: Sequence[Window]) -> list[dict[str, Float32]]:
+        """The scores of the frames that count."""
+        return [self.scorers[one.recording].score([one])[0] for one in windows]
 
 
 def halved(folder: Path) -> None:
@@ -82,34 +98,50 @@ def halved(folder: Path) -> None:
     checkpoints.write_tensors(folder / MODEL, {name: one.half() for name, one in tensors.items()}, about)
 
 
+def trained(config: Config, data: TrainingData, folder: Path) -> Path:
+    """The folder of a training, gone on with if it was stopped."""
+    train_networks(config, data, folder, "cpu", say=True)
+    return folder
+
+
 def describe(target: Path) -> None:
     """Say on the card what such a model cannot do, and advise a prior with few false alarms."""
     card = read_card(target)
     assert card is not None
     assert card.chance is not None
     speakers = card.about["data"]["training"]["speakers"]
-    own = [one for one in card.about["limits"] if not one.startswith(tuple(text[:10] for text in LIMITS))]
     vocoders = ", ".join(one.removeprefix("builtin:") for one in chosen_vocoders(("builtin:all",)))
-    limits = [*(one.format(speakers=speakers, vocoders=vocoders) for one in LIMITS), *own]
+    limits = [one.format(speakers=speakers, vocoders=vocoders, folds=FOLDS) for one in LIMITS]
     prior = 1 / (1 + math.exp(-card.chance.cautious_threshold(FALSE_RANGES)))
-    about = {**card.about, "languages": "English (digits)", "prior": prior, "limits": limits}
+    data = {"training": card.about["data"]["training"]}
+    about = {**card.about, "data": data, "languages": "English (digits)", "prior": prior, "limits": limits}
     write_card(target, replace(card, about=about))
 
 
-def make(name: str, speech: Path, work: Path, out: Path, without: set[int], members: int) -> None:
+@remembered_features()
+def make(name: str, speech: Path, work: Path, out: Path) -> None:
     """Make one model."""
-    data = data_of(speech, work / f"corpus-{name}", CHANNELS[name], without)
+    corpus = corpus_of(speech, work / f"corpus-{name}", CHANNELS[name])
     plain = preset("small-cpu")
-    config = replace(plain, name=name, network=replace(plain.network, members=members))
-    training = work / f"training-{name}-{'-'.join(map(str, sorted(without))) or 'all'}"
-    train(config, data, training, resume=(training / CONFIG).is_file(), say=True, licence=LICENCE)
+    config = replace(plain, name=name, network=replace(plain.network, members=MEMBERS))
+    speakers = sorted({*corpus.speakers})
+    scorers = {}
+    for fold in range(FOLDS):
+        new = {*speakers[fold::FOLDS]}
+        data = TrainingData(rows_of(corpus, {*speakers} - new), rows_of(corpus, new))
+        scorer = load_scorer(trained(config, data, work / f"training-{name}-{fold}"), "cpu")
+        assert isinstance(scorer, NetworkScorer)
+        scorers |= dict.fromkeys(new, scorer)
+    # the last epoch is kept, so that it does not matter that the development set is known
+    whole = trained(config, TrainingData(corpus, rows_of(corpus, {speakers[0]})), work / f"training-{name}")
     target = out / name
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     for file in (CONFIG, MODEL):
-        shutil.copy(training / file, target / file)
+        shutil.copy(whole / file, target / file)
     halved(target)
-    finish(target, config, data, None, LICENCE)  # maps and limits are those of the rounded weights
+    by_others = ByOthers([scorers[one] for one in corpus.speakers])
+    finish(target, config, TrainingData(corpus, corpus), None, LICENCE, by_others)
     describe(target)
     card = read_card(target)
     assert card is not None
@@ -123,12 +155,9 @@ def main() -> int:
     parser.add_argument("--work", type=Path, default=Path("models-work"), help="corpora and trainings are kept here")
     parser.add_argument("--out", type=Path, default=PACKAGE, help="where the models go")
     parser.add_argument("--only", nargs="+", choices=CHANNELS, default=list(CHANNELS))
-    parser.add_argument("--without", default="", help="places of speakers that are left out, such as 5,11")
-    parser.add_argument("--members", type=int, default=MEMBERS, help="networks whose scores are averaged")
     arguments = parser.parse_args()
-    without = {int(one) for one in arguments.without.split(",") if one}
     for name in arguments.only:
-        make(name, arguments.speech, arguments.work, arguments.out, without, arguments.members)
+        make(name, arguments.speech, arguments.work, arguments.out)
     return 0
 
 

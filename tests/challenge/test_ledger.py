@@ -8,7 +8,7 @@ import pytest
 from challenge_cases import clock
 
 import spoofspan as ss
-from spoofspan.challenge.ledger import Ledger, as_text, parse_time, public_reason
+from spoofspan.challenge.season import Ledger, as_text, parse_time, public_reason
 
 NOON = clock("2027-01-15 12:00:00")
 
@@ -71,7 +71,7 @@ def test_a_line_that_was_changed_or_removed_is_noticed(change, tmp_path):
 
 def test_operators_at_once_lose_no_line(tmp_path):
     program = (
-        "import sys; from pathlib import Path; from spoofspan.challenge.ledger import Ledger\n"
+        "import sys; from pathlib import Path; from spoofspan.challenge.season import Ledger\n"
         "for i in range(25):\n"
         "    with Ledger(Path(sys.argv[1])).open() as writer:\n"
         "        writer.append('publish', reason=sys.argv[2])\n"

@@ -141,4 +141,4 @@ def test_what_was_learned_is_not_learned_again(said):
     words = ("calibrate", "--apply", "once.json", "s20.parquet")
     assert "--prior is for learning" in said(*words, "--prior", "0.1", "--out", "x.parquet", code=2).err
     assert "give --out, the file of calibrated scores" in said(*words, code=2).err
-    assert "this is no JSON" in said("calibrate", "--apply", "protocol.txt", "s20.parquet", "--out", "x", code=3).err
+    assert "no JSON from" in said("calibrate", "--apply", "protocol.txt", "s20.parquet", "--out", "x", code=3).err

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from command_line import run  # noqa: E402
 import spoofspan as ss  # noqa: E402
 from spoofspan.cm import card as cards  # noqa: E402
 from spoofspan.cm import finishing  # noqa: E402
+from spoofspan.cm.batches import TrainingData  # noqa: E402
 from spoofspan.cm.config import Config  # noqa: E402
 from spoofspan.cm.frame_times import HOP, SEGMENT_BRANCHES, samples_of  # noqa: E402
 from spoofspan.cm.listening import Heard  # noqa: E402
@@ -27,6 +29,7 @@ from spoofspan.cm.out_of_domain import (  # noqa: E402
     TrainingDomain,
     recording_numbers,
 )
+from spoofspan.cm.scorers import JointDetector  # noqa: E402
 from spoofspan.cm.scoring import score  # noqa: E402
 from spoofspan.evaluation.calibration import LearningSet  # noqa: E402
 from spoofspan.formats.sound import RATE  # noqa: E402
@@ -143,6 +146,23 @@ def test_a_card_that_is_there_is_kept_and_one_of_other_weights_is_replaced(train
     assert (copy / "card.json").read_bytes() == before
 
 
+def test_a_card_of_a_model_that_heard_everybody_rests_on_what_others_say(trained, tmp_path):
+    folder, data = trained
+    whole = replace(data.dev, speakers=tuple(f"speaker {row % 4}" for row in range(len(data.dev))))
+    cards_by = {}
+    for kind, by_others in {"own": None, "others": JointDetector()}.items():
+        for name in ("config.toml", "model.safetensors"):
+            (tmp_path / kind).mkdir(exist_ok=True)
+            shutil.copy(folder / name, tmp_path / kind / name)
+        config = Config.from_file(folder / "config.toml")
+        finishing.finish(tmp_path / kind, config, TrainingData(whole, whole), "cpu", by_others=by_others)
+        cards_by[kind] = cards.read_card(tmp_path / kind)
+    own, others = cards_by["own"], cards_by["others"]
+    assert own.weights == others.weights
+    assert own.calibrations["20ms"].to_dict() != others.calibrations["20ms"].to_dict()
+    assert (own.domain.held_out, others.domain.held_out) == (64, 32)  # the second: each speaker by the other three
+
+
 def test_what_is_no_card_is_refused(trained, tmp_path):
     shutil.copy(trained[0] / "model.safetensors", tmp_path / "model.safetensors")
     plain = json.loads((trained[0] / "card.json").read_text())
@@ -230,6 +250,9 @@ def test_the_limit_counts_each_speaker_of_the_training_by_the_others():
     alone = TrainingDomain.learn(described(training), held_out)
     both = TrainingDomain.learn(described(training, [str(one) for one in speakers]), held_out)
     assert (alone.held_out, both.held_out) == (39, 239)
+    without = TrainingDomain.learn(described(training, [str(one) for one in speakers]), None)
+    assert without.held_out == 200
+    assert without.limit(3.0) == pytest.approx(both.limit(3.0), rel=0.1)
     new = rng.normal(size=(200, SIZE)) + 2 * rng.normal(size=(20, SIZE))[speakers]
     flagged = [np.mean([one.distance(row) > one.limit(3.0) for row in new]) for one in (alone, both)]
     assert flagged[0] > 0.5

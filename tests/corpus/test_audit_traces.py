@@ -13,16 +13,17 @@ import spoofspan as ss
 from spoofspan.cli import app
 from spoofspan.corpus.audit.auditing import audit_measured, with_control
 from spoofspan.corpus.audit.material import Run, Utterance
-from spoofspan.corpus.audit.statistics import TICK, measure
-from spoofspan.corpus.audit.traces import (
+from spoofspan.corpus.audit.statistics import (
     CODECS,
     GRIDS,
+    TICK,
     _mean_log_coefficient,
     block_curves,
     codec_depths,
     grid_strengths,
     header_of,
     joint_statistics,
+    measure,
     name_parts,
     polarity,
     word_length,

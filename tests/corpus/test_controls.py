@@ -14,8 +14,7 @@ from command_line import invoke, run_command
 import spoofspan as ss
 from spoofspan.corpus.checking import check_corpus
 from spoofspan.corpus.controls import making
-from spoofspan.corpus.controls.alarms import Alarms
-from spoofspan.corpus.controls.authenticity import EDGES, MS, classes_of
+from spoofspan.corpus.controls.authenticity import EDGES, MS, Alarms, classes_of
 from spoofspan.corpus.controls.edits import EDITS
 from spoofspan.corpus.controls.making import aligned, missing_codec, through
 from spoofspan.corpus.frames import RATE
@@ -106,12 +105,12 @@ def test_controls_are_a_corpus_without_spoofs_that_passes_its_check(folder, rows
 def test_the_same_seed_gives_the_same_bytes_also_after_an_interruption(speech, folder, tmp_path, monkeypatch):
     calls = 0
 
-    def interrupted(*arguments):
+    def interrupted(*arguments, **settings):
         nonlocal calls
         calls += 1
         if calls == 40:
             raise KeyboardInterrupt
-        return make(*arguments)
+        return make(*arguments, **settings)
 
     make = making.make_control
     monkeypatch.setattr(making, "make_control", interrupted)

@@ -380,11 +380,11 @@ def test_a_build_that_was_interrupted_between_utterances_goes_on(corpus, tmp_pat
     build(tmp_path / "whole", source, settings)
     made = []
 
-    def interrupted(*arguments):
+    def interrupted(*arguments, **chosen):
         if len(made) == 7:
             raise KeyboardInterrupt
         made.append(arguments)
-        return whole(*arguments)
+        return whole(*arguments, **chosen)
 
     whole = building.make_utterance
     monkeypatch.setattr(building, "make_utterance", interrupted)

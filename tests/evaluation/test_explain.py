@@ -1,13 +1,14 @@
 """What explain answers to names of measures that are spelled in another way."""
 
 import re
+from importlib.resources import files
 
 import pytest
 from click.testing import CliRunner
 
 import spoofspan.demo
 from spoofspan.cli import app
-from spoofspan.evaluation.explain import explain, nearest_subject
+from spoofspan.evaluation.explain import SYNONYMS, explain, nearest_subject
 from spoofspan.measures.catalogue import all_kinds
 from spoofspan.measures.measure import Measure, nearest_measure, number_text
 from spoofspan.report.table import Table
@@ -129,3 +130,13 @@ WORDS = (
 @pytest.mark.parametrize("word", WORDS.split())
 def test_words_of_notes_are_explained(word):
     assert explain(word).startswith(f"{word} (word)")
+
+
+def test_every_word_of_the_glossary_stands_once_and_has_a_meaning():
+    entries = (files("spoofspan.evaluation") / "assets" / "glossary.txt").read_text(encoding="utf-8").split("\n\n")[1:]
+    words = [word for entry in entries for word in entry.splitlines()[0].split(", ")]
+    assert len(words) == len(set(words)) == len(SYNONYMS)
+    for meaning, names in SYNONYMS.values():
+        assert meaning.endswith((".", ")"))
+        assert "See:" not in meaning
+        assert all(names)

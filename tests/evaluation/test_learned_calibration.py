@@ -238,7 +238,7 @@ def test_a_damaged_calibration_is_refused(change, message):
 
 def test_a_file_that_is_no_calibration_is_named(tmp_path):
     (tmp_path / "a.json").write_text("SPEAKER u1 1 0 1")
-    with pytest.raises(ss.DataError, match=r"a\.json: this is no JSON; a calibration is what"):
+    with pytest.raises(ss.DataError, match=r"a\.json:1: no JSON .* expected what spoofspan calibrate"):
         ss.read_calibration(tmp_path / "a.json")
 
 

@@ -249,7 +249,7 @@ def test_a_threshold_is_one_number(threshold):
 
 
 def test_numbers_of_other_arguments_are_numbers():
-    for name in ("confidence", "replicates", "seed", "workers"):
+    for name in ("confidence", "replicates", "seed"):
         refused(lambda name=name: ss.interval(REFERENCES, SCORES, **{name: "9"}), f"{name}='9': must be a number")
     refused(lambda: ss.evaluate(REFERENCES, SCORES, resampling="bca"), "Resampling(method='bca')")
     refused(lambda: ss.resolution_table(REFERENCES, {"a": SCORES}, 0.02), "give a list of seconds")

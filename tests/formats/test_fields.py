@@ -178,8 +178,9 @@ def test_columns_of_a_file_are_read_over_the_edges_of_blocks(monkeypatch: pytest
     monkeypatch.setattr(module, "BLOCK_BYTES", 40)
     for columns in (whole, plain_columns(source(text), (2,), texts=(0,), numbers=(1,))):
         assert columns is not None
-        assert columns.numbers[1].tolist() == [at + 0.5 for at in range(100)]
-        assert list(dict.fromkeys(columns.texts[0].texts)) == [f"utt{at}" for at in range(34)]
+        (ids,), (numbers,) = columns
+        assert numbers.tolist() == [at + 0.5 for at in range(100)]
+        assert list(dict.fromkeys(ids.texts)) == [f"utt{at}" for at in range(34)]
     assert plain_columns(source(text + "ü 1\n".encode()), (2,), texts=(0,), numbers=(1,)) is None
 
 

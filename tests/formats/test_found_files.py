@@ -185,7 +185,7 @@ def test_ranges_without_confidence_are_references_or_decisions(tmp_path, capsys)
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"a": [[1.0, 2.0], [3.0]]}', "'a': not a list of"),
+        ('{"a": [[1.0, 2.0], [3.0]]}', r"'a': \[start, end\] in seconds was expected, not"),
         ('{"a": [[1.0, 2.0]], "a": [[3.0, 4.0]]}', "listed a second time"),
         ('{"a": [[2.0, 1.0]]}', "ends before it starts"),
         ('{"a": [[1.0, 2.0]', "truncated"),

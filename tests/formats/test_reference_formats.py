@@ -511,8 +511,8 @@ def test_ranges_become_label_arrays_of_a_resolution(target, hop, told, tmp_path)
 @pytest.mark.parametrize(
     ("target", "hop", "message"),
     [
-        ("labels.npy", None, "label arrays need a resolution; give it in seconds with --hop"),
-        ("labels.npz", None, "label arrays need a resolution; give it in seconds with --hop"),
+        ("labels.npy", None, r"the file name states no resolution; give it in seconds with hop= \(--hop\)"),
+        ("labels.npz", None, r"the file name states no resolution; give it in seconds with hop= \(--hop\)"),
         ("dev_seglab_0.02.npy", 0.01, r"the file name states a resolution of 0\.02 s, hop states 0\.01 s"),
         ("labels.npy", 0.04, r"its ranges are not on the grid of 0\.04 s; write ranges"),
     ],

@@ -10,7 +10,8 @@ from small_corpora import MS, TWO, TWO_SCORES
 
 import spoofspan as ss
 import spoofspan.data.rules
-from spoofspan.data.rules import Touched, note_touched, rules_for
+from spoofspan.data.rules import Touched, rules_for
+from spoofspan.mass.labelling import note_touched
 
 pytestmark = [pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning"), pytest.mark.quick]
 

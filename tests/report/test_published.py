@@ -7,13 +7,13 @@ from pathlib import Path
 import jsonschema
 import pytest
 from command_line import run
+from register_rows import checked_row
 from schemas import validate
 
 import spoofspan as ss
-from spoofspan.evaluation.explain import explain
-from spoofspan.evaluation.synonyms import SYNONYMS
+from spoofspan.evaluation.explain import SYNONYMS, explain
 from spoofspan.report.published import FOLDER as REGISTER
-from spoofspan.report.published import Beside, OwnRow, Published, published, read_published
+from spoofspan.report.published import Beside, OwnRow, Published, published
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests" / "golden" / "short_tail"
@@ -29,7 +29,7 @@ def row(name, subset, hop):
 
 @pytest.mark.parametrize("path", sorted(REGISTER.iterdir()), ids=lambda path: path.stem)
 def test_a_row_of_the_register_is_complete_and_is_yaml(path):
-    one = read_published(path)
+    one = checked_row(path)
     assert path.suffix == ".yaml"
     assert path.stem.startswith(one.name.removesuffix("-utterance")), "the file is called as the row is"
     assert len(one.source) > 20
@@ -74,14 +74,13 @@ values:
         ("data: PartialSpoof", "data: yes", "line 3: put the text in double quotes"),
     ],
 )
-def test_a_wrong_row_is_refused_with_its_file_and_the_reason(old, new, why, tmp_path):
+def test_a_wrong_row_is_refused_with_the_reason(old, new, why, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(GOOD)
-    assert read_published(path).values == {"range-eer": 12.3}
+    assert checked_row(path).values == {"range-eer": 12.3}
     path.write_text(GOOD.replace(old, new))
-    with pytest.raises(ss.DataError, match=re.escape(why)) as refused:
-        read_published(path)
-    assert str(path) in str(refused.value)
+    with pytest.raises(ValueError, match=re.escape(why)):
+        checked_row(path)
 
 
 def test_the_register_has_the_papers_tables_in_full():

@@ -38,7 +38,7 @@ def test_an_attack_is_named_if_it_has_more_than_its_share_of_the_missed_spoof():
 def test_short_ranges_are_named_with_the_share_of_them_that_is_missed():
     lengths = [group("under 0.1 s", 2.0, 1.0), group("0.1 s and more", 98.0, 4.0)]
     assert story(content(lengths=lengths))[1] == (
-        "Errors of a: 50 % of spoofed ranges shorter than 0.1 s is missed (5 % of all spoof)."
+        "Errors of a: 50 % of the time in spoofed ranges shorter than 0.1 s is missed (5 % of all spoof)."
     )
     rare = [group("under 0.1 s", 0.5, 0.5), group("0.1 s and more", 99.5, 4.5)]  # under 1 % of all spoof
     assert len(story(content(lengths=rare))) == 1

@@ -97,13 +97,6 @@ def test_negated_scores_of_the_other_polarity_change_no_p_value():
     assert [one.p_value for one in before.differences] == [one.p_value for one in after.differences]
 
 
-def test_the_same_on_any_number_of_workers():
-    references, made = systems()
-    how = {"method": "percentile", "replicates": 300}
-    one, two = (compare(references, made, workers=workers, **how) for workers in (1, 2))
-    assert one.to_dict() == two.to_dict()
-
-
 @pytest.mark.parametrize("method", ["jackknife-t", "percentile"])
 def test_speakers_are_drawn_whole(method):
     references, made = systems()

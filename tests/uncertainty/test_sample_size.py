@@ -9,7 +9,7 @@ from click.testing import CliRunner
 import spoofspan as ss
 import spoofspan.demo
 from spoofspan.cli import app
-from spoofspan.uncertainty.sample_size import clusters_needed, power_of, variance_bounds
+from spoofspan.uncertainty.sample_size import levels_needed, power_with, variance_bounds
 from spoofspan.uncertainty.variance_components import Design
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
@@ -51,7 +51,8 @@ def test_the_clusters_needed_follow_from_a_jackknife_by_hand(corpus, speakers):
     assert (found.first, found.second) == pytest.approx(values)
     both = covariance[0, 0] + covariance[1, 1]
     for one, variance, samples in ((paired, both - 2 * covariance[0, 1], 1), (unpaired, both, 2)):
-        assert one.clusters == clusters_needed(values[0] - values[1], variance**0.5, 0.8, 0.05, samples)
+        of_one = Design({"speaker": 1}, {("speaker",): variance})
+        assert one.clusters == levels_needed(of_one, ("speaker",), values[0] - values[1], 0.8, 0.05, samples)
         assert one.utterances == np.ceil(one.clusters * 169 / 24)
     # with 80 % confidence, the difference is larger than its interval at 60 % reaches
     ends = ss.compare(corpus.references, systems, "range-auc", clusters=speakers, confidence=0.6)["a", "b"].interval
@@ -167,7 +168,7 @@ def test_a_crossed_plan_lets_each_factor_grow():
     text = str(found)
     assert "attacks and speakers: so many attacks, and the others in proportion" in text
     assert (of_speakers.clusters is None) == (of_speakers.to_dict()["clusters"] is None)
-    assert power_of(0.05, 0.1, 30, 0.05) == pytest.approx(power_of(0.5, 1.0, 30, 0.05))
+    assert power_with(0.05, 0.1, 29, 0.05) == pytest.approx(power_with(0.5, 1.0, 29, 0.05))
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,11 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from spoofspan.uncertainty.jackknife import Term, satterthwaite
 from spoofspan.uncertainty.max_t import adjusted_p_values, draw_ratios, holm
 from spoofspan.uncertainty.ranks import ranks
-from spoofspan.uncertainty.sample_size import clusters_needed, detectable_difference, power_of
-from spoofspan.uncertainty.variance_components import Term, satterthwaite, variance_components
+from spoofspan.uncertainty.sample_size import detectable_difference, levels_needed, power_with
+from spoofspan.uncertainty.variance_components import Design, variance_components
 
 stats = pytest.importorskip("scipy.stats")
 
@@ -184,20 +185,27 @@ def test_power_is_that_of_the_noncentral_t(clusters, samples):
     for level, distance in product((0.05, 0.01), (0.0, 0.5, 2.0, 4.0)):
         critical = stats.t.isf(level / 2, degrees)
         expected = stats.nct.sf(critical, degrees, distance) + stats.nct.cdf(-critical, degrees, distance)
-        found = power_of(distance / clusters**0.5, 1.0, clusters, level, samples)
+        found = power_with(distance, 1.0, degrees, level)
         assert found == pytest.approx(expected, abs=3e-4)
+
+
+ONE_CLUSTER = Design({"cluster": 1}, {("cluster",): 1.0})
 
 
 def test_the_fewest_clusters_are_enough_and_one_less_is_not():
     for difference, samples in product((0.2, 1.0, 3.0), (1, 2)):
-        found = clusters_needed(difference, 1.0, 0.8, 0.05, samples)
-        assert power_of(difference, 1.0, found, 0.05, samples) >= 0.8
-        assert power_of(difference, 1.0, found - 1, 0.05, samples) < 0.8
-        again = detectable_difference(1.0, found, 0.8, 0.05, samples)
-        assert power_of(again, 1.0, found, 0.05, samples) == pytest.approx(0.8, abs=1e-4)
+        found = levels_needed(ONE_CLUSTER, ("cluster",), difference, 0.8, 0.05, samples)
+
+        def power_of(apart, clusters, samples=samples):
+            return power_with(apart, clusters**-0.5, samples * (clusters - 1), 0.05)
+
+        assert power_of(difference, found) >= 0.8
+        assert power_of(difference, found - 1) < 0.8
+        again = detectable_difference(found**-0.5, samples * (found - 1), 0.8, 0.05)
+        assert power_of(again, found) == pytest.approx(0.8, abs=1e-4)
         assert again <= difference * (1 + 1e-5)
 
 
 def test_many_clusters_follow_the_formula_of_textbooks():
     z = stats.norm.isf(0.025) + stats.norm.isf(0.2)
-    assert clusters_needed(0.01, 1.0, 0.8, 0.05) == pytest.approx((z / 0.01) ** 2, rel=1e-4)
+    assert levels_needed(ONE_CLUSTER, ("cluster",), 0.01, 0.8, 0.05, 1) == pytest.approx((z / 0.01) ** 2, rel=1e-4)

@@ -14,6 +14,7 @@ import multiprocessing
 import os
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -23,10 +24,14 @@ from typing import TypeVar
 
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.progress import progress
-from spoofspan.base.threads import cores, results_in_order, work_alone
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+
+def cores() -> int:
+    """Number of cores available to this process."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_jobs(jobs: int | None) -> int:
@@ -55,7 +60,13 @@ class Pool:
     def in_order(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """The results, in the order of the tasks."""
         with self._said():
-            yield from results_in_order(lambda task: self._executor.submit(work, task), tasks, 2 * self.jobs)
+            waiting: deque[Future[Result]] = deque()
+            for task in tasks:
+                waiting.append(self._executor.submit(work, task))
+                if len(waiting) > 2 * self.jobs:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
 
     def as_finished(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """The results, each as soon as it is there."""
@@ -120,7 +131,6 @@ def _begin(begun: Event) -> None:
     started this one deals with it.
     """
     begun.set()
-    work_alone()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()
 

@@ -10,10 +10,8 @@
     team_names.py            names that are plain, and not to be mistaken for each other
     submission.py            one team's files, opened as what a stranger sent, and kept as they came
     submission_check.py      every problem of a submission, found without labels
-    measured_submission.py   one measure of scores, proposals or utterance scores
     team_results.py          measure one submission; the result is kept until something it depends on changes
-    ledger.py                one line for everything that happened
-    season.py                the ledger replayed: submissions, deadlines, limits, roles, what counts
+    season.py                the ledger, and replayed: submissions, deadlines, limits, roles, what counts
     judging.py               score one submission, or all of a folder, and record what became of it
     scoring_process.py       a process of its own that does so, with limits
     leaderboard.py           ranks with intervals, groups of teams that cannot be told apart, columns by attack

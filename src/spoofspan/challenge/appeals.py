@@ -15,9 +15,8 @@ from spoofspan.challenge.decisions import described
 from spoofspan.challenge.definition import PublicPart
 from spoofspan.challenge.judging import judge_of, results_folder
 from spoofspan.challenge.leaderboard import Plain, counting, leaderboard
-from spoofspan.challenge.ledger import Ledger
 from spoofspan.challenge.published_numbers import published_text, rounded_values
-from spoofspan.challenge.season import REFUSED, SCORED, Received, Season
+from spoofspan.challenge.season import REFUSED, SCORED, Ledger, Received, Season
 from spoofspan.challenge.team_results import TeamResult, kept_values
 from spoofspan.report.names import measure_name
 from spoofspan.report.results import finite
@@ -84,7 +83,7 @@ def history(challenge: Path) -> list[Plain]:
             one = season.submission(entry.number, entry.team)
             if one.outcome != SCORED or one.withdrawn or (one.phase, one.team) in season.out:
                 continue
-            value = published_values(challenge, one).get(measure)
+            value = finite(published_values(challenge, one)).get(measure)
             rows.append(_row(season, entry.number, one.received, one.phase, one.team, "", value))
         elif entry.action in DECISIONS:
             text = described(entry, season.shown(entry.team))

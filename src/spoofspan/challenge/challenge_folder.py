@@ -34,11 +34,10 @@ from spoofspan.challenge.definition import (
     PublicPart,
 )
 from spoofspan.challenge.hidden_part import HiddenPart
-from spoofspan.challenge.measured_submission import System, measured_groups, measured_submission, of_groups
 from spoofspan.challenge.platforms import BUNDLES, OTHER_PLATFORMS, Platform, filled, zip_bytes
 from spoofspan.challenge.published_numbers import MOST_LLR
-from spoofspan.challenge.submission import ABOUT
-from spoofspan.challenge.team_results import Judge
+from spoofspan.challenge.submission import ABOUT, System
+from spoofspan.challenge.team_results import Judge, measured_groups, measured_submission, of_groups
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.rules import rules_for

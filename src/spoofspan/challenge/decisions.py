@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 from spoofspan.base.errors import SpoofspanWarning, UsageError, nearest_name, warn_user
 from spoofspan.challenge.definition import PublicPart
-from spoofspan.challenge.ledger import Clock, Entry, Ledger, LedgerWriter, public_reason, utc_now
-from spoofspan.challenge.season import OUT, ROLES, Season
+from spoofspan.challenge.season import OUT, ROLES, Clock, Entry, Ledger, LedgerWriter, Season, public_reason, utc_now
 from spoofspan.challenge.team_names import plain_name
 
 

@@ -8,7 +8,7 @@
     CHALLENGE/public/README.md           the same in words, for teams
     CHALLENGE/public/sample_submission.zip
     CHALLENGE/hidden/...                 labels: hidden_part.py
-    CHALLENGE/ledger.jsonl               everything that happened: ledger.py
+    CHALLENGE/ledger.jsonl               everything that happened: season.py
     CHALLENGE/received/HASH/...          submissions, as they came: submission.py
     CHALLENGE/results/PHASE/TEAM/...     team_results.py
     CHALLENGE/former/NUMBER/...          both parts before a change: rescoring.py

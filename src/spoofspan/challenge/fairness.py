@@ -32,9 +32,8 @@ from spoofspan.base.times import Float64
 from spoofspan.challenge.definition import PublicPart
 from spoofspan.challenge.hidden_part import LETTERS
 from spoofspan.challenge.judging import judge_of, results_folder
-from spoofspan.challenge.ledger import Ledger
 from spoofspan.challenge.published_numbers import difference_text
-from spoofspan.challenge.season import SCORED, Season
+from spoofspan.challenge.season import SCORED, Ledger, Season
 from spoofspan.challenge.team_results import Judge, TeamResult, kept_sample, sampled_places
 from spoofspan.measures.kind import EerKind
 from spoofspan.measures.measure import Measure, in_percent

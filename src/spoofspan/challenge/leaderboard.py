@@ -26,8 +26,6 @@ from spoofspan.base.version import __version__
 from spoofspan.challenge.definition import FORMER, Definition
 from spoofspan.challenge.fairness import caution
 from spoofspan.challenge.judging import judge_of, results_folder
-from spoofspan.challenge.ledger import Ledger
-from spoofspan.challenge.measured_submission import of_groups
 from spoofspan.challenge.published_numbers import (
     difference_text,
     published_text,
@@ -35,8 +33,8 @@ from spoofspan.challenge.published_numbers import (
     rounded_difference,
     rounded_p,
 )
-from spoofspan.challenge.season import BASELINE, HOST, REFUSED, Received, Season
-from spoofspan.challenge.team_results import Judge, TeamResult, kept_values
+from spoofspan.challenge.season import BASELINE, HOST, REFUSED, Ledger, Received, Season
+from spoofspan.challenge.team_results import Judge, TeamResult, kept_values, of_groups
 from spoofspan.measures.measure import Measure
 from spoofspan.report.cells import NONE, heading, ranks_cells, ranks_header, warning_lines
 from spoofspan.report.results import finite

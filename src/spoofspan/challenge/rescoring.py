@@ -23,10 +23,9 @@ from spoofspan.challenge.definition import FORMER, HIDDEN, POLICY, PUBLIC, Publi
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.judging import Judging, judge_of
 from spoofspan.challenge.leaderboard import Leaderboard, Plain, board_of, key_then
-from spoofspan.challenge.ledger import Clock, Entry, Ledger, public_reason, utc_now
 from spoofspan.challenge.published_numbers import published_text
 from spoofspan.challenge.scoring_process import ScoringProcess
-from spoofspan.challenge.season import Received, Season
+from spoofspan.challenge.season import Clock, Entry, Ledger, Received, Season, public_reason, utc_now
 from spoofspan.challenge.team_results import Judge
 from spoofspan.data.references import References
 from spoofspan.evaluation.reference_diff import diff_references

@@ -32,8 +32,10 @@ from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.base.locks import own_file, part_of, temporary_folder
 from spoofspan.challenge.definition import PublicPart, Submitted
-from spoofspan.challenge.measured_submission import System
 from spoofspan.challenge.team_names import plain_name
+from spoofspan.data.proposals import Proposals
+from spoofspan.data.scores import Scores
+from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.archives import opened_zip, pieces
 from spoofspan.formats.format import ReadOptions, Registry
 from spoofspan.formats.reading import choose_format, read_proposals, read_scores, read_utterance_scores
@@ -43,6 +45,7 @@ from spoofspan.formats.sources import PIECE_BYTES, Source
 if TYPE_CHECKING:
     import zipfile
 
+System = Scores | Proposals | UtteranceScores  # what is read of a submission
 ABOUT = "submission.json"
 OPTIONS: Mapping[str, type | tuple[type, ...]] = {
     "hop": (int, float),

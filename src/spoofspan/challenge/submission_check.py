@@ -21,9 +21,8 @@ from spoofspan.base.errors import DataError, Problems, SpoofspanError, UsageErro
 from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.times import milliseconds
 from spoofspan.challenge.definition import PublicPart
-from spoofspan.challenge.measured_submission import System
 from spoofspan.challenge.published_numbers import MOST_LLR, clipped
-from spoofspan.challenge.submission import ABOUT, Submission, opened, unsaid
+from spoofspan.challenge.submission import ABOUT, Submission, System, opened, unsaid
 from spoofspan.challenge.team_results import is_decided
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References

@@ -306,7 +306,7 @@ def score(
     """
     from spoofspan.challenge.definition import PublicPart
     from spoofspan.challenge.judging import score_submissions
-    from spoofspan.challenge.ledger import parse_time
+    from spoofspan.challenge.season import parse_time
 
     came = None if received is None else parse_time(received, "--received")
     found = score_submissions(challenge, submissions, phase=phase, teams=team or (), received=came)

@@ -10,7 +10,7 @@ from spoofspan.cli import options as o
 from spoofspan.cli.challenge import Challenge, PhaseName, app
 
 if TYPE_CHECKING:
-    from spoofspan.challenge.ledger import Entry
+    from spoofspan.challenge.season import Entry
 
 Team = Annotated[str, o.argument(metavar="TEAM", help="Name of the team.")]
 Reason = Annotated[str, o.option("One line that the board shows.", required=True)]

@@ -91,8 +91,7 @@ def reference_sources() -> Iterable[str]:
 def subjects() -> Iterable[str]:
     """Everything that has an explanation."""
     from spoofspan.data.rules import CONVENTIONS, RULES
-    from spoofspan.evaluation.explain import MEASURES, TOPICS
-    from spoofspan.evaluation.synonyms import SYNONYMS
+    from spoofspan.evaluation.explain import MEASURES, SYNONYMS, TOPICS
     from spoofspan.measures.measure import EER_RULES
 
     events = (name for name in measures() if name.startswith("event-"))

@@ -28,17 +28,17 @@ def diff(
 
       spoofspan diff ours.json theirs.json ref.rttm unit0.02.score --durations reco2dur
     """
-    from spoofspan.evaluation.result_diff import diff_stated
+    from spoofspan.evaluation.result_diff import diff_results
     from spoofspan.evaluation.stated_result import StatedResult
     from spoofspan.report.results import diff_tables, finite
 
     first, second = map(StatedResult.read, (a, b))
     if inputs.references is None and inputs.dataset is None:
-        found = diff_stated(first, second)
+        found = diff_results(first, second)
     else:
         inputs = inputs.placed()
         with inputs.opened(quiet=output.quiet) as (corpus, truth):
-            found = diff_stated(
+            found = diff_results(
                 first,
                 second,
                 corpus,

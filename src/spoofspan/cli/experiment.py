@@ -65,7 +65,7 @@ def experiment(
 
     asked = Experiment(
         chosen_config(preset, None, change, {"gaps": gaps, "nonspeech": nonspeech}),
-        _words(systems),
+        tuple(o.words_in(systems)),
         _numbers(seeds),
         None if data is None else str(data),
         reference_source,
@@ -82,12 +82,8 @@ def experiment(
         click.echo(f"\ntables in {places.tables}" + (f", page: {places.page}" if with_page else ""), err=True)
 
 
-def _words(typed: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in typed.split(",") if word.strip())
-
-
 def _numbers(typed: str) -> tuple[int, ...]:
-    words = _words(typed)
+    words = o.words_in(typed)
     if not all(word.isdecimal() for word in words):
         raise UsageError(f"--seeds {typed}: write whole numbers with commas between them: 1,10,100")
     return tuple(int(word) for word in words)

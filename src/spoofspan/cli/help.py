@@ -36,7 +36,7 @@ GROUPS = {
         "merge_gap min_duration own_eer like words tier"
     ),
     "Rules": "convention eer_rule |",
-    "Uncertainty": "confidence cluster interval | replicates seed workers",
+    "Uncertainty": "confidence cluster interval | replicates seed",
     "Output": "format out force full_signature quiet help | stream jobs scheduler heatmap confusion",
 }
 OWN = "Options"

@@ -237,12 +237,12 @@ class Inputs:
     def _hop_of_labels(self) -> float | None:
         """--hop speaks of label arrays too, unless their own name does."""
         from spoofspan.formats.arrays.npz import stated_in_npz
-        from spoofspan.formats.resolutions import resolution_in_name
+        from spoofspan.formats.file_names import is_official_labels
 
         if self.reference_hop is not None:
             return self.reference_hop
         where = str(self.references)
-        if self.hop is None or resolution_in_name(where) is not None:
+        if self.hop is None or is_official_labels(where):
             return None
         states_it = where.endswith(".npz") and "hop" in stated_in_npz(self.identify(where).sources[0])
         return None if states_it else self.hop
@@ -329,19 +329,11 @@ class Inputs:
         """The training resolution that was typed, or that scores state."""
         if self.training_resolution is None:
             return stated
-        from spoofspan.measures.measure import Measure
-
-        word = self.training_resolution
-        try:
-            typed = Measure.parse(f"point-eer@{word if word.endswith('s') else f'{word}ms'}").resolution
-        except UsageError:
-            typed = None
-        if typed is None or typed < 0.001:  # under a millisecond: seconds, probably
-            raise UsageError(f"--training-resolution {word}: write milliseconds, such as 160")
+        typed = o.resolution_in(self.training_resolution, "--training-resolution")
         if stated is not None and abs(stated - typed) > 1e-9:
             raise UsageError(
-                f"the scores state a training resolution of {milliseconds(stated)}, and --training-resolution {word} "
-                "contradicts it; leave it out, or write the file again if it is wrong"
+                f"the scores state a training resolution of {milliseconds(stated)}, and --training-resolution "
+                f"{self.training_resolution} contradicts it; leave it out, or write the file again if it is wrong"
             )
         return typed
 

@@ -198,6 +198,36 @@ def polarity(higher: str | None) -> Higher | None:
     return cast("Higher | None", higher)
 
 
+# ---------------------------------------------------------------- lists
+
+
+def words_in(text: str) -> list[str]:
+    """Words as they are typed, with commas between them."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def resolutions_in(text: str, flag: str, form: str = "milliseconds, with commas between them: 10,20,40") -> list[float]:
+    """Resolutions (seconds) as they are typed: in ms, or with a unit, as in measures."""
+    from spoofspan.measures.measure import Measure
+
+    spelled = [word if word.endswith("s") else f"{word}ms" for word in words_in(text)]
+    try:
+        found = [float(Measure.parse(f"point-eer@{one}").resolution or 0) for one in spelled]
+    except UsageError:
+        found = []
+    if not found or min(found) < 0.001:  # under a millisecond: seconds, probably
+        raise UsageError(f"{flag} {text}: write {form}")
+    return found
+
+
+def resolution_in(text: str, flag: str) -> float:
+    """The only resolution that is typed, in seconds."""
+    found = resolutions_in(text, flag, "milliseconds, such as 160")
+    if len(found) > 1:
+        raise UsageError(f"{flag} {text}: give points of one resolution, such as 160")
+    return found[0]
+
+
 # ---------------------------------------------------------------- rules
 
 
@@ -269,7 +299,6 @@ class BootstrapOptions:
     )
     replicates: int | None = typed_flag("Number of bootstrap replicates.", show_default="2000")
     seed: int | None = typed_flag("Seed of the bootstrap.", show_default="0")
-    workers: int | None = typed_flag("Threads of the bootstrap; they do not change the result.")
 
     def resampling_if_asked(self, metadata: Where | Sequence[Where] | None, bare_ids: bool | None) -> Resampling | None:
         """Resampling, if intervals are asked for; flags that only make sense with them are refused without."""
@@ -288,7 +317,7 @@ class BootstrapOptions:
         from spoofspan.uncertainty import Resampling
 
         told: dict[str, Any] = {} if replicates is None else {"replicates": replicates}
-        told |= typed_values(self, ("confidence", "replicates", "seed", "workers"))
+        told |= typed_values(self, ("confidence", "replicates", "seed"))
         told |= {} if self.interval is None else {"method": self.interval}
         return Resampling(**told, **cluster_arguments(metadata, self.cluster, bare_ids))
 

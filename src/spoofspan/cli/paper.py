@@ -7,7 +7,6 @@ from pathlib import Path
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.system_inputs import OneSet
-from spoofspan.cli.table import resolutions_in
 
 
 def paper(
@@ -53,7 +52,7 @@ def paper(
     references, found = systems.read_trained(1)
     if utterance is not None and utterance not in references.utterances:  # type: ignore[union-attr]
         raise UsageError(f"--utterance {utterance}: {nearest_name(utterance, references.utterances)}")  # type: ignore[union-attr]
-    points = PAPER_RESOLUTIONS if resolutions is None else tuple(resolutions_in(resolutions, "--resolutions"))
+    points = PAPER_RESOLUTIONS if resolutions is None else tuple(o.resolutions_in(resolutions, "--resolutions"))
     kit = PaperKit(
         references,  # type: ignore[arg-type] # scores in time have references
         found,  # type: ignore[arg-type] # proposals are refused when they are measured

@@ -11,7 +11,6 @@ from spoofspan.base.lazy import LazyMapping
 from spoofspan.base.progress import progress
 from spoofspan.cli import options as o
 from spoofspan.cli.system_inputs import OneSet
-from spoofspan.cli.table import resolutions_in
 
 FigureKind = Literal[
     "det",
@@ -120,21 +119,22 @@ def plot(
     }
     for flag, (value, kinds) in meant_for.items():
         if value is not None and kind not in kinds:
-            raise UsageError(f"{flag} means nothing to {kind}, only to {', '.join(one for one in kinds)}")
+            raise UsageError(f"{flag} means nothing to {kind}, only to {', '.join(kinds)}")
     if kind in OF_CALIBRATION and scores_are is None:
         raise UsageError(f"{kind} takes scores at their word: say what they are with --scores-are llr or probability")
     how: dict[str, Any] = {"style": OURS, **rules}
-    points = None if resolution is None else _one_resolution(resolution)
-    levels = None if resolutions is None else resolutions_in(resolutions, "--resolutions")
+    points = None if resolution is None else o.resolution_in(resolution, "--resolution")
+    levels = None if resolutions is None else o.resolutions_in(resolutions, "--resolutions")
     given: dict[str, Any] = {"scores_are": scores_are, "prior": prior, "bins": bins, "threshold": threshold}
     given |= {"resolution": points, "resolutions": levels, "confidence": confidence}
     given |= {"audio": audio, "width": size}
     how |= {name: value for name, value in given.items() if value is not None}
     figure = getattr(plots, kind)
 
-    def draw(*sides: Any, **arguments: Any) -> Any:
+    def draw(*sides: Any, **arguments: Any) -> None:
         with progress(f"drawing {out.name}"):
-            return figure(*sides, **arguments)
+            drawn = figure(*sides, **arguments)
+        save(drawn, out, force)
 
     if kind == "timeline" and (unlabelled := systems.scores_alone()) is not None:
         if threshold is None:
@@ -143,8 +143,7 @@ def plot(
                 "REFERENCES"
             )
         only = {name: how[name] for name in ("style", "width", "threshold", "audio") if name in how}
-        scores = _one_system(kind, unlabelled)
-        save(draw(None, scores, _one_utterance(kind, utterance, scores), **only, **ranges.arguments()), out, force)
+        draw(None, _one_system(kind, unlabelled), utterance, **only, **ranges.arguments())
         return
     ranges.refuse_any("says how ranges are made of scores without references; leave it out")
     if systems.of_utterances:
@@ -152,12 +151,11 @@ def plot(
     references: Any = systems.truth()
     files = systems.files()
     if kind == "resolution":
-        save(draw(references, systems.rows(files), **how), out, force)
+        draw(references, systems.rows(files), **how)
         return
     each = open_systems(files, systems.any_scores)
     if kind in OF_ONE_UTTERANCE:
-        scores = _one_system(kind, separate_seeds(each))
-        save(draw(references, scores, _one_utterance(kind, utterance, references), **how), out, force)
+        draw(references, _one_system(kind, separate_seeds(each)), utterance, **how)
         return
     if confidence is not None:
         how["resampling"] = o.cluster_arguments(systems.metadata(), None, systems.typed.bare_ids)
@@ -168,7 +166,7 @@ def plot(
     alone = next(iter(each.values()))
     if len(each) == len(alone) == 1:
         each = LazyMapping([files[0].system], lambda _: alone)  # a name that was typed
-    save(draw(references, each, **how), out, force)
+    draw(references, each, **how)
 
 
 def _one_system(kind: FigureKind, systems: Mapping[str, Any]) -> Any:
@@ -177,25 +175,12 @@ def _one_system(kind: FigureKind, systems: Mapping[str, Any]) -> Any:
     return next(iter(systems.values()))
 
 
-def _one_utterance(kind: FigureKind, utterance: str | None, known: Any) -> str:
-    if utterance is None:
-        raise UsageError(f"{kind} shows one utterance; give --utterance, such as {known.utterances[0]}")
-    return utterance
-
-
 def _refuse_without_time(kind: FigureKind, resolution: str | None) -> None:
     """Refuse what scores of whole utterances have no data for."""
     if kind not in OF_UTTERANCES:
-        valid = ", ".join(one for one in OF_UTTERANCES)
+        valid = ", ".join(OF_UTTERANCES)
         raise UsageError(f"{kind} shows errors in time, and these are scores of whole utterances; they have {valid}")
     if resolution is not None:
         raise UsageError(
             "--resolution is the length of points in time, and these are scores of whole utterances; leave it out"
         )
-
-
-def _one_resolution(text: str) -> float:
-    found = resolutions_in(text, "--resolution")
-    if len(found) > 1:
-        raise UsageError(f"--resolution {text}: one figure shows points of one resolution; give one")
-    return found[0]

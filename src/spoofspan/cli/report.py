@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
@@ -13,7 +13,6 @@ from spoofspan.cli.inputs import VerificationInputs, read_column
 from spoofspan.cli.system_inputs import OneSet
 
 if TYPE_CHECKING:
-    from spoofspan.data.scores import Scores
     from spoofspan.formats.sources import Where
 
 
@@ -78,8 +77,9 @@ def report(
 
       spoofspan report scores.parquet --threshold 0.3 --audio wav --out found.html
     """
+    from spoofspan.measures.events.proposals_from_scores import ProposalOptions
     from spoofspan.report.page import PageSettings, page_content, render_page
-    from spoofspan.report.page.audio import addresses, waveforms
+    from spoofspan.report.page.scores_page import ScoresPageSettings, scores_page
 
     if out.suffix.lower() in {".pdf", ".png", ".svg", *o.ENDINGS} - {".html"}:
         raise UsageError(f"--out {out}: the page is HTML; call it {out.with_suffix('.html')}")
@@ -92,7 +92,16 @@ def report(
         if measure or published:
             flag = "--measure" if measure else "--published"
             raise UsageError(f"{flag} needs REFERENCES before the scores; leave it out")
-        o.write_page(_page_of_scores(alone, title, threshold, ranges, timelines, audio, out, embed), out, force)
+        if threshold is None:
+            raise UsageError(
+                "these are scores, and nothing says where the spoofs are: give REFERENCES before them to see errors, "
+                "or --threshold to see what they call spoof"
+            )
+        shown = _sound(audio, next(iter(alone.values())), out, embed)
+        shown |= {} if timelines is None else {"timelines": timelines}
+        called = ProposalOptions(**ranges.arguments())
+        page = ScoresPageSettings(title or "What scores call spoof", dict.fromkeys(alone, threshold), called, **shown)
+        o.write_page(scores_page(alone, page), out, force)
         return
     if threshold is not None:
         raise UsageError(
@@ -114,13 +123,12 @@ def report(
         resampling=bootstrap.resampling(known, systems.typed.bare_ids, replicates=1000),
         columns=columns,
         timelines=timelines,
-        audio={} if audio is None else addresses(audio, references.utterances, out, embed=embed),
-        waveforms={} if audio is None else waveforms(audio, references.utterances),
         measures=measure or (),
         scores_are=scores_are,  # type: ignore[arg-type] # is checked
         asv_scores=verification.read_asv(references),
         published=(systems.typed.dataset or "") if published else None,
         arguments=rules,
+        **_sound(audio, references, out, embed),
     )
     o.write_page(render_page(page_content(references, scores, settings)), out, force)
 
@@ -136,33 +144,11 @@ def _known_columns(metadata: Where | Sequence[Where], bare_ids: bool | None) -> 
     return {name: column for name, column in found.items() if len(set(column.values())) > 1}
 
 
-def _page_of_scores(
-    systems: dict[str, Scores],
-    title: str | None,
-    threshold: float | None,
-    ranges: o.RangeOptions,
-    timelines: int | None,
-    audio: Path | None,
-    out: Path,
-    embed: bool,
-) -> str:
-    """The page of scores without references."""
-    from spoofspan.measures.events.proposals_from_scores import ProposalOptions
+def _sound(folder: Path | None, corpus: Any, page: Path, embed: bool) -> dict[str, Any]:
+    """Addresses and waveforms of the sound in a folder, as settings of a page."""
     from spoofspan.report.page.audio import addresses, waveforms
-    from spoofspan.report.page.scores_page import ScoresPageSettings, scores_page
 
-    if threshold is None:
-        raise UsageError(
-            "these are scores, and nothing says where the spoofs are: give REFERENCES before them to see errors, or "
-            "--threshold to see what they call spoof"
-        )
-    utterances = next(iter(systems.values())).utterances
-    settings = ScoresPageSettings(
-        title or "What scores call spoof",
-        dict.fromkeys(systems, threshold),
-        ProposalOptions(**ranges.arguments()),
-        audio={} if audio is None else addresses(audio, utterances, out, embed=embed),
-        waveforms={} if audio is None else waveforms(audio, utterances),
-        **({} if timelines is None else {"timelines": timelines}),
-    )
-    return scores_page(systems, settings)
+    if folder is None:
+        return {}
+    known = corpus.utterances
+    return {"audio": addresses(folder, known, page, embed=embed), "waveforms": waveforms(folder, known)}

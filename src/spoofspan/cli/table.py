@@ -110,7 +110,7 @@ def table(
         raise UsageError("{set} stands for the name of a set: give --set, for example --set dev --set eval")
     if len(systems.sets) > 1 and not systems.names_sets():
         raise UsageError("several sets need {set} in REFERENCES or --dataset, where their names are filled in")
-    points = PAPER_RESOLUTIONS if resolutions is None else resolutions_in(resolutions, "--resolutions")
+    points = PAPER_RESOLUTIONS if resolutions is None else o.resolutions_in(resolutions, "--resolutions")
     tables: dict[str, ResolutionTable] = {}
     found_letters: dict[str, dict[str, dict[str, str]]] = {}
     for name in systems.sets or ("",):
@@ -146,14 +146,14 @@ def table(
     check_alike(tables)
     width = shutil.get_terminal_size().columns if output.out is None and sys.stdout.isatty() else None
     if rows is not None:
-        tables = select_rows(tables, names_in(rows))
+        tables = select_rows(tables, o.words_in(rows))
     look = TableLook(
         decimals,
         floor,
         deviations=sd,
         bold=bold,
         letters=found_letters or None,
-        columns=tuple(names_in(columns or "")),
+        columns=tuple(o.words_in(columns or "")),
         caption=caption or "",
         label=tex_label,
         width=width,
@@ -202,22 +202,3 @@ def _segment_labels(
     if systems.typed.dataset is None:
         raise UsageError("--label-sources nii-2023 needs --dataset, or --segment-labels 'dev_seglab_{resolution}.npy'")
     return LazyMapping(hops, systems.segment_labels)
-
-
-def names_in(text: str) -> list[str]:
-    """Names as they are typed, with commas between them."""
-    return [word.strip() for word in text.split(",") if word.strip()]
-
-
-def resolutions_in(text: str, flag: str) -> list[float]:
-    """Resolutions (seconds) as they are typed: in ms, or with a unit, as in measures."""
-    from spoofspan.measures.measure import Measure
-
-    spelled = [word if word.endswith("s") else f"{word}ms" for word in names_in(text)]
-    try:
-        found = [float(Measure.parse(f"point-eer@{one}").resolution or 0) for one in spelled]
-    except UsageError:
-        found = []
-    if not found or min(found) < 0.001:  # under a millisecond: seconds, probably
-        raise UsageError(f"{flag} {text}: write milliseconds, with commas between them: 10,20,40")
-    return found

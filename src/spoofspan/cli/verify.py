@@ -39,7 +39,7 @@ def verify(
       spoofspan verify 'range-eer|default|eer:nearest|rules:2|refs:7bfc076a|v0.1' ref.rttm unit0.02.score --value 5.21%
     """
     from spoofspan.evaluation.stated_result import StatedResult
-    from spoofspan.evaluation.verification import verify_corpus
+    from spoofspan.evaluation.verification import verify as repeat
     from spoofspan.report.results import finite, verification_table
 
     stated = StatedResult.read(result)
@@ -47,12 +47,12 @@ def verify(
     with inputs.opened(quiet=output.quiet) as (corpus, truth):
         known = metadata or inputs.protocol() or (inputs.references if inputs.alone else None)
         column = partial(read_column, None if known is None else inputs.identify(known).sources, inputs.bare_ids)
-        found = verify_corpus(
+        found = repeat(
             stated,
             corpus,
             regions=o.given_rules(regions=regions).get("regions"),
             asv_scores=inputs.read_asv(truth),
-            read_column=column,
+            columns=column,
             value=value,
         )
     output.show(finite(found.to_dict()), [verification_table(found)])

@@ -49,14 +49,25 @@ FEW_WITH_WINDOWS = 20  # utterances that hold time of a class; with fewer, PAV c
 NOT_STATED = "not stated"
 
 
-def finish(folder: Path, config: Config, data: TrainingData, device: str | None, licence: str = NOT_STATED) -> None:
-    """Write the card of the best epoch, unless it is there."""
+def finish(
+    folder: Path,
+    config: Config,
+    data: TrainingData,
+    device: str | None,
+    licence: str = NOT_STATED,
+    by_others: Scorer | None = None,
+) -> None:
+    """Write the card of the best epoch, unless it is there.
+
+    ``by_others`` is for a model that was trained on the development set too: it scores a recording by models of the
+    same recipe that have not heard the speaker.
+    """
     checksum = file_checksum(folder / MODEL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpoofspanWarning)  # a card of other weights is replaced
         if read_card(folder, checksum) is not None:
             return
-    scorer = load_scorer(folder, device, allow_code=True)  # it was trained here
+    scorer = by_others or load_scorer(folder, device, allow_code=True)  # it was trained here
     draw = np.random.default_rng(config.training.seed)
     scores, held_out, _ = _listen(scorer, data.dev, range(len(data.dev)), draw)
     chosen = draw.permutation(len(data.train))[:LISTENED_TO]
@@ -82,7 +93,9 @@ def finish(folder: Path, config: Config, data: TrainingData, device: str | None,
                 chance = ChanceRanges.learn(references, held_out_ratios, data.dev.speakers)
         problems += [*_rough_maps(references, calibrations), *_lost_fusion(figures)]
         about = _about(config, data, figures, problems, licence) | {"band_hz": band}
-    domain = None if heard is None or held_out is None else TrainingDomain.learn(heard, held_out)
+    domain = None
+    if heard is not None and held_out is not None:
+        domain = TrainingDomain.learn(heard, held_out if by_others is None else None)
     write_card(folder, Card(checksum, about, calibrations, threshold, domain, chance))
 
 

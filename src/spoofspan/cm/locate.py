@@ -37,7 +37,7 @@ from spoofspan.cm.chance import DEFAULT, SHORTEST, WIDEST_GAP, ChanceRanges
 from spoofspan.cm.frame_times import WINDOW
 from spoofspan.cm.listening import Heard, ListenedSound, ListenedThroughChannel, sound_notes, unjudgeable
 from spoofspan.cm.located import ChannelCheck, LocatedRecording, Location, ModelFacts, SuspectedRange
-from spoofspan.cm.out_of_domain import TrainingDomain, recording_numbers
+from spoofspan.cm.out_of_domain import recording_numbers
 from spoofspan.cm.scorers import Scorer
 from spoofspan.cm.scoring import find_recordings, finest_branch, load_model, score_sounds
 from spoofspan.cm.shipped_models import choose_model
@@ -165,21 +165,13 @@ def locate(
     heard, scores, problems = _scored(scorer, sounds, keep or Listening(), source.name, through)
     if scores is None:
         raise DataError("; ".join(dict.fromkeys(problems.values())))
-    decided = _Decided.of(scores, card, source.name, limit, heard, options, prior, threshold is None)
+    how = _Decision(card, source.name, limit, prior, threshold is None, options)
+    decided = _Decided.of(scores, heard, how)
     checks = {}
     if name is not None:
         harder = _harder(through)
         again = {one: SoundThroughChannel.of(sound.sound, harder) for one, sound in heard.items()}
-        other = _Decided.of(
-            score_sounds(scorer, again, source.name)[0],
-            card,
-            source.name,
-            limit,
-            heard,
-            options,
-            prior,
-            threshold is None,
-        )
+        other = _Decided.of(score_sounds(scorer, again, source.name)[0], heard, how)
         checks = {one: decided.compared(other, one, harder.stated) for one in heard}
     judged = tuple(
         LocatedRecording(one, sound.name, sound.channel, problem=problems[one])
@@ -187,14 +179,9 @@ def locate(
         else decided.verdict(one, heard[one], checks.get(one))
         for one, sound in sounds.items()
     )
-    facts = ModelFacts(
-        source.name,
-        source.checksum,
-        {} if card is None else card.about,
-        chosen,
-        through.stated if through != OPEN else "",
-    )
-    return Location(judged, facts, limit, decided.prior, name, decided.ratios, options, decided.chance)
+    about = {} if card is None else card.about
+    facts = ModelFacts(source.name, source.checksum, about, chosen, through.stated if through != OPEN else "")
+    return Location(judged, facts, limit, how.known_prior, name, decided.ratios, options, how.chance)
 
 
 def _harder(channel: Channel) -> Channel:
@@ -214,43 +201,53 @@ class _Judged:
 
 
 @dataclass(frozen=True, eq=False)
+class _Decision:
+    """Everything that a decision rests on, but for the scores."""
+
+    card: Card | None
+    model: str
+    limit: float
+    prior: float
+    by_prior: bool  # ranges in which spoof is less probable than the prior are then not suspected
+    options: ProposalOptions
+
+    @property
+    def locating(self) -> str | None:
+        """Source of the log-likelihood ratios; None if there are none."""
+        return None if self.card is None else self.card.locating
+
+    @property
+    def known_prior(self) -> float | None:
+        """The prior, where probabilities follow from it."""
+        return None if self.locating is None else self.prior
+
+    @property
+    def chance(self) -> ChanceRanges | None:
+        """Ranges that are expected by chance, if they were counted with these options."""
+        return None if self.card is None or self.locating is None or self.options != DEFAULT else self.card.chance
+
+
+@dataclass(frozen=True, eq=False)
 class _Decided:
     """Decisions on all recordings that could be read."""
 
+    how: _Decision
     ratios: Scores
     finest: Scores  # as the branch gave them
     found: Proposals
-    prior: float | None
-    kept_from: float  # probability under which a range is not suspected
-    limit: float
-    domain: TrainingDomain | None
-    chance: ChanceRanges | None
-    options: ProposalOptions
 
     @classmethod
-    def of(
-        cls,
-        scores: Mapping[str, Any],
-        card: Card | None,
-        model: str,
-        limit: float,
-        heard: Mapping[str, _Judged],
-        options: ProposalOptions,
-        prior: float,
-        by_prior: bool,
-    ) -> _Decided:
+    def of(cls, scores: Mapping[str, Any], heard: Mapping[str, _Judged], how: _Decision) -> _Decided:
         """Decide by the scores of all branches."""
-        finest, name = finest_branch(scores), None if card is None else card.locating
+        finest = finest_branch(scores)
         if finest is None:
-            raise UsageError(f"{model} scores whole utterances only, and cannot say where; train branches of windows")
-        ratios = finest if card is None or name is None else card.ratio(name, scores)
+            raise UsageError(
+                f"{how.model} scores whole utterances only, and cannot say where; train branches of windows"
+            )
+        ratios = finest if how.card is None or how.locating is None else how.card.ratio(how.locating, scores)
         seconds = {one: sound.raw.seconds for one, sound in heard.items()}
-        found = proposals_from_scores(ratios, limit, **vars(options), durations=seconds)
-        chance = None if card is None or name is None or options != DEFAULT else card.chance
-        known = None if name is None else prior
-        least = prior if by_prior else 0.0
-        domain = None if card is None else card.domain
-        return cls(ratios, finest, found, known, least, limit, domain, chance, options)
+        found = proposals_from_scores(ratios, how.limit, **vars(how.options), durations=seconds)
+        return cls(how, ratios, finest, found)
 
     @cached_property
     def rows(self) -> dict[str, int]:
@@ -270,7 +267,8 @@ class _Decided:
             SuspectedRange(int(start), int(end), float(strength), self._probability(values, int(start), int(end)))
             for start, end, strength in zip(*columns, strict=True)
         )
-        return tuple(one for one in ranges if one.probability is None or one.probability >= self.kept_from)
+        least = self.how.prior if self.how.by_prior else 0.0
+        return tuple(one for one in ranges if one.probability is None or one.probability >= least)
 
     def compared(self, other: _Decided, recording: str, channel: str) -> ChannelCheck:
         """Verdict on a recording through another channel, against this one."""
@@ -288,11 +286,11 @@ class _Decided:
         mute = unjudgeable(raw) or self._too_short(raw.seconds)
         ranges = self.ranges(recording)
         domain = None
-        if self.domain is not None and not mute:
-            domain = self.domain.judge(recording_numbers(judged.scored, branch), raw.seconds)
+        if self.how.card is not None and self.how.card.domain is not None and not mute:
+            domain = self.how.card.domain.judge(recording_numbers(judged.scored, branch), raw.seconds)
         answer = None
-        if self.chance is not None and self.prior is not None and not mute and (domain is None or domain.known):
-            answer = self.chance.answer(len(ranges), raw.seconds, self.limit)
+        if self.how.chance is not None and not mute and (domain is None or domain.known):
+            answer = self.how.chance.answer(len(ranges), raw.seconds, self.how.limit)
         return LocatedRecording(
             recording,
             sound.name,
@@ -310,19 +308,20 @@ class _Decided:
 
     def _too_short(self, seconds: float) -> str:
         """Reason why nothing could be suspected, whatever the scores."""
-        if seconds * SECOND >= self.options.shortest:
+        if seconds * SECOND >= self.how.options.shortest:
             return ""
-        shortest = f"min_duration={self.options.min_duration:g}"
+        shortest = f"min_duration={self.how.options.min_duration:g}"
         return f"it lasts {seconds * 1000:.0f} ms, and ranges shorter than {shortest} s are dropped; give a smaller one"
 
     def _probability(self, values: Any, start: int, end: int) -> float | None:
         """The mean probability of spoof over a range: how much of it is expected to be spoofed."""
-        if self.prior is None or self.ratios.hop is None:
+        prior = self.how.known_prior
+        if prior is None or self.ratios.hop is None:
             return None
         hop = self.ratios.hop * SECOND
         own = values[round(start / hop) : max(math.ceil(end / hop - 1e-6), round(start / hop) + 1)]
         with np.errstate(over="ignore"):
-            return float((1 / (1 + np.exp(own) * (1 - self.prior) / self.prior)).mean())
+            return float((1 / (1 + np.exp(own) * (1 - prior) / prior)).mean())
 
 
 def _limit(threshold: Threshold | None, prior: float, name: str | None, model: str) -> float:

@@ -29,6 +29,7 @@ data or by the measuring.
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -217,7 +218,23 @@ class Heads(nn.Module):
         return self.of[self.shared if name == UTTERANCE and self.shared else name](embeddings)
 
 
-class Countermeasure(nn.Module):
+class Model(nn.Module):
+    """What all models have in common: the outputs of every branch follow from its embeddings."""
+
+    @abstractmethod
+    def embed(self, waves: Tensor, samples: Tensor) -> dict[str, Embeddings]:
+        """The embeddings of a padded batch: (utterances, time) at 16 kHz, and how much of each is real."""
+
+    def outputs(self, name: str, embeddings: Tensor) -> Tensor:
+        """Inputs of the loss of a branch: the embeddings themselves, unless there are heads."""
+        return embeddings
+
+    def forward(self, waves: Tensor, samples: Tensor) -> dict[str, Tensor]:
+        """The outputs of every branch: (utterances, windows, 2), or 1 with logistic heads."""
+        return {name: self.outputs(name, one.values) for name, one in self.embed(waves, samples).items()}
+
+
+class Countermeasure(Model):
     """Front-end, post-net and heads."""
 
     def __init__(self, front_end: nn.Module, network: Network) -> None:
@@ -235,12 +252,8 @@ class Countermeasure(nn.Module):
         """Inputs of the loss of a branch."""
         return self.heads(name, embeddings)
 
-    def forward(self, waves: Tensor, samples: Tensor) -> dict[str, Tensor]:
-        """The outputs of every branch: (utterances, windows, 2), or 1 with logistic heads."""
-        return {name: self.outputs(name, one.values) for name, one in self.embed(waves, samples).items()}
 
-
-class Committee(nn.Module):
+class Committee(Model):
     """Several networks that were trained one by one, and share the features of the sound; outputs are their mean."""
 
     def __init__(self, members: Sequence[Countermeasure]) -> None:
@@ -262,12 +275,8 @@ class Committee(nn.Module):
         found = [member.outputs(name, one) for member, one in zip(self.members, own, strict=True)]
         return torch.stack(found).mean(0)
 
-    def forward(self, waves: Tensor, samples: Tensor) -> dict[str, Tensor]:
-        """The outputs of every branch."""
-        return {name: self.outputs(name, one.values) for name, one in self.embed(waves, samples).items()}
 
-
-class LogisticRegression(nn.Module):
+class LogisticRegression(Model):
     """Mean spectra of windows, and a line for each branch."""
 
     def __init__(self, front_end: nn.Module, network: Network) -> None:
@@ -290,10 +299,6 @@ class LogisticRegression(nn.Module):
         """The log odds of bona fide: (..., 1)."""
         return self.heads[name](embeddings).float()
 
-    def forward(self, waves: Tensor, samples: Tensor) -> dict[str, Tensor]:
-        """The outputs of every branch."""
-        return {name: self.outputs(name, one.values) for name, one in self.embed(waves, samples).items()}
-
 
 def _means(features: Tensor, counts: Tensor, name: str) -> Embeddings:
     if name == UTTERANCE:
@@ -301,7 +306,7 @@ def _means(features: Tensor, counts: Tensor, name: str) -> Embeddings:
     return Embeddings(window_means(features, counts, 2 ** scale_of(name)), window_count(counts, scale_of(name)))
 
 
-class OwnNetwork(nn.Module):
+class OwnNetwork(Model):
     """A network of one's own in the place of chain, branches and heads; its outputs are its embeddings."""
 
     def __init__(self, front_end: nn.Module, network: Network) -> None:
@@ -328,14 +333,6 @@ class OwnNetwork(nn.Module):
             check_shape(found[name], wanted, f"{self.name}, branch {name},", "recordings, windows, outputs (1 or 2)")
             embedded[name] = Embeddings(found[name].float(), windows)
         return embedded
-
-    def outputs(self, name: str, embeddings: Tensor) -> Tensor:
-        """The same."""
-        return embeddings
-
-    def forward(self, waves: Tensor, samples: Tensor) -> dict[str, Tensor]:
-        """The outputs of every branch."""
-        return {name: one.values for name, one in self.embed(waves, samples).items()}
 
 
 def scores(outputs: Tensor) -> Tensor:

@@ -127,11 +127,13 @@ class TrainingDomain:
     held_out: int  # by which the limits were set
 
     @classmethod
-    def learn(cls, training: DescribedRecordings, held_out: DescribedRecordings) -> TrainingDomain:
+    def learn(cls, training: DescribedRecordings, held_out: DescribedRecordings | None) -> TrainingDomain:
         """Learn from recordings of the training, and set the limits by recordings of speakers that it does not know."""
         whole = training.numbers[0]
         found = cls._of(whole)
-        distances, seconds = [found._distances(held_out.numbers)], [held_out.seconds]
+        distances, seconds = [], []
+        if held_out is not None:
+            distances, seconds = [found._distances(held_out.numbers)], [held_out.seconds]
         speakers, who = np.unique(np.array(training.speakers), return_inverse=True)
         if speakers.size > 1:
             for fold in range(min(FOLDS, speakers.size)):

@@ -19,7 +19,7 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -151,21 +151,42 @@ def train(
         _check_folder(folder, config, resume)
         if data.shared and leads():
             warn_user(f"{data.shared}; give other recordings as dev= (--dev)", SpoofspanWarning)
-        parts = _parts_of(config, folder)
-        same_sound = not config.training.channels and config.augmentation.kind == "none"
-        with remembered_features() if same_sound else nullcontext():
-            for own, alone in parts.items():
-                if processes > 1:
-                    launch(_train, (alone, data, own, device, threads, say, callbacks), processes)
-                else:
-                    _train(alone, data, own, device, threads, say, callbacks)
+        with _features_once(config):
+            last = train_networks(config, data, folder, device, processes, threads, say, callbacks)
             if leads():
                 with using_threads(threads):
-                    if len(parts) > 1:
-                        _join(list(parts), folder, config)
                     finish(folder, config, data, device, licence)
-    _, about = checkpoints.read_tensors(list(parts)[-1] / checkpoints.STATE)
+    _, about = checkpoints.read_tensors(last / checkpoints.STATE)
     return Trained(folder, about["epoch"], about["best_epoch"], about["best"], config.training.stop_on)
+
+
+def train_networks(
+    config: Config,
+    data: TrainingData,
+    folder: Path,
+    device: str | None = None,
+    processes: int = 1,
+    threads: int = 1,
+    say: bool = False,
+    callbacks: Sequence[str | Callback] = (),
+) -> Path:
+    """Train the weights of a model, which then has no card; returns the folder of the last network."""
+    parts = _parts_of(config, folder)
+    with _features_once(config):
+        for own, alone in parts.items():
+            if processes > 1:
+                launch(_train, (alone, data, own, device, threads, say, callbacks), processes)
+            else:
+                _train(alone, data, own, device, threads, say, callbacks)
+    if len(parts) > 1 and leads():
+        _join(list(parts), folder, config)
+    return list(parts)[-1]
+
+
+def _features_once(config: Config) -> AbstractContextManager[None]:
+    """Compute the features of each recording once, if its sound is the same each time."""
+    same_sound = not config.training.channels and config.augmentation.kind == "none"
+    return remembered_features() if same_sound else nullcontext()
 
 
 def _parts_of(config: Config, folder: Path) -> dict[Path, Config]:

@@ -31,9 +31,19 @@ from spoofspan.corpus.builtin import (
     write_vocoded,
     write_voices,
 )
-from spoofspan.corpus.croissant import CROISSANT, croissant
 from spoofspan.corpus.frames import RATE, Float64
-from spoofspan.corpus.layout import ABOUT, DATABASE, SOURCES, WORK, SetFiles, sound_digest, write_json, write_set
+from spoofspan.corpus.layout import (
+    ABOUT,
+    CROISSANT,
+    DATABASE,
+    SOURCES,
+    WORK,
+    SetFiles,
+    croissant,
+    sound_digest,
+    write_json,
+    write_set,
+)
 from spoofspan.corpus.provenance import BONA_FIDE, Provenance, labelled_ranges
 from spoofspan.corpus.settings import BUILDER_VERSION, PARTIALSPOOF, RECIPES, SETS, Settings, fingerprint
 from spoofspan.corpus.source_folder import (

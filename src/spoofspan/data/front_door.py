@@ -172,10 +172,10 @@ class FrontDoor:
         return References.from_labels(given, hop, spoof_label=spoof_label, durations=_durations(durations))
 
     def _references_of_table(self, table: Any) -> Any:
-        from spoofspan.formats.tables.dataframes import columns_of, labels_from
+        from spoofspan.formats.tables.dataframes import by_utterance, columns_of
 
         if "start" not in (names := columns_of(table)) and "labels" not in names:
-            return labels_from(table, self.option("spoof_label"))
+            return self._references_of_dict(by_utterance(table, "label"))
         durations, spoof_label = self.option("durations"), self.option("spoof_label")
         return References.from_table(table, _durations(durations), spoof_label=spoof_label)
 

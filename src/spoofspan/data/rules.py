@@ -23,7 +23,7 @@ from spoofspan.base.errors import UsageError, dated_names, nearest_name
 from spoofspan.base.seconds import duration_ns
 
 if TYPE_CHECKING:
-    from spoofspan.base.times import Int64
+    pass
 
 # Raised whenever a rule changes its meaning, so that old and new numbers are not called comparable.
 RULES_VERSION = 2
@@ -578,12 +578,3 @@ _OUTCOMES = {
     "mean": "mean",
     "centre": "nearest score",
 }
-
-
-def note_touched(touched: list[Touched], rule: str, value: str, by_utterance: Int64) -> None:
-    """Add what a rule decided, given in ns per utterance, if it decided anything."""
-    from spoofspan.base.times import exact_sum
-
-    count = int((by_utterance != 0).sum())
-    if count:
-        touched.append(Touched(rule, value, exact_sum(by_utterance), count))

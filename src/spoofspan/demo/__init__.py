@@ -188,65 +188,27 @@ def _heard() -> str:
 
 
 def _readme(corpus: DemoCorpus, rules: RuleArguments) -> str:
+    from jinja2 import Environment, StrictUndefined
+
     from spoofspan.evaluation.evaluate import range_eer
 
     finest = min(corpus.systems)
-    flags = "".join(f" --{name} {value}" for name, value in rules.items())
-    command = f"spoofspan eval {RTTM} {text_name(finest)} --durations {RECO2DUR}{flags}"
-    measured = range_eer(corpus.references, corpus.systems[finest], **rules)
-    hops = ", ".join(f"{1000 * hop:g}" for hop in corpus.systems)
-    words = TABLE_WORDS[_tables().name]
-    about_files = {
-        RTTM: "Reference labels. One line per range: SPEAKER <utterance> 1 <start> <duration> <NA> <NA> <label> "
-        "<NA> <NA>, times in seconds. The label is bonafide, spoof, or the name of an attack such as A01.",
-        RECO2DUR: "Durations: <utterance> <seconds>.",
-        text_name(finest): "System scores as text: <utterance> <frame> <bona fide> <spoof>. Frames count from "
-        f"0; the hop in seconds is in the name. One such file per hop ({hops} ms).",
-        table_name(finest): f"The same scores as {words}: one row per utterance, a list of scores, and hop and "
-        "polarity in the file itself. One such file per hop.",
-    }
-    more, seen = [], ""
-    if corpus.protocol is not None:
-        heard, seen = _heard(), " (of attacks that the system was trained on)"
-        about_files[PROTOCOL] = "Speakers and attacks: <speaker> <utterance> - <attack or -> <label>."
-        about_files[f"{SOUNDS}/{heard}.wav"] = (
-            "What it sounds like, 16 kHz. A few utterances have their sound here; it is made from a seed, with the "
-            "voices of the package."
-        )
-        given = f"{RTTM} {table_name(finest)} --durations {RECO2DUR}{flags}"
-        more = [
-            f"    spoofspan eval {given} --by speaker --metadata {PROTOCOL}",
-            f"    spoofspan plot timeline {given} \\",
-            f"        --utterance {heard} --audio {SOUNDS}/{heard}.wav --out timeline.png",
-            f"    spoofspan report {given} \\",
-            f"        --metadata {PROTOCOL} --by speaker --audio {SOUNDS} --out report.html",
-        ]
-    if corpus.seeds:
-        about_files[f"{seed_name('1')}/{table_name(finest)}"] = (
-            "The same again, and of the same system trained with other seeds."
-        )
-        seeds = f"'seed-{{seed}}/scores_{{resolution}}{_tables().suffixes[0]}'"
-        more.insert(0, f"    spoofspan table {RTTM} {seeds} --durations {RECO2DUR}")
-    if corpus.protocol is not None:
-        from spoofspan.demo.recipe_files import ABOUT
-
-        about_files |= ABOUT
-    lines = ["A small corpus with the scores of one system, in files as spoofspan reads them.", ""]
-    for name, about in about_files.items():
-        lines += [name, textwrap.indent(textwrap.fill(about, 76), "    ")]
-    lines += [
-        "",
-        "Type, in this folder:",
-        "",
-        f"    {command}",
-        "",
-        f"It prints a range EER of {100 * measured.value:.2f} %{seen}. Then try:",
-        "",
-        f"    spoofspan check {RTTM} {text_name(finest)} --durations {RECO2DUR}{flags}",
-        f"    spoofspan eval {RTTM} {table_name(finest)} --durations {RECO2DUR}{flags} --format json",
-        f"    spoofspan convert {table_name(finest)} scores.csv",
-        "    spoofspan explain range-eer",
-        *more,
-        "",
-    ]
-    return "\n".join(lines)
+    # text, not HTML, so that nothing is escaped
+    environment = Environment(  # noqa: S701
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    environment.filters["paragraph"] = lambda text: textwrap.indent(textwrap.fill(text, 76), "    ") + "\n"
+    template = (files("spoofspan.demo") / f"{README}.jinja").read_text(encoding="utf-8")
+    return environment.from_string(template).render(
+        references=RTTM,
+        text=text_name(finest),
+        table=table_name(finest),
+        suffix=_tables().suffixes[0],
+        table_words=TABLE_WORDS[_tables().name],
+        hops=", ".join(f"{1000 * hop:g}" for hop in corpus.systems),
+        flags="".join(f" --{name} {value}" for name, value in rules.items()),
+        eer=f"{100 * range_eer(corpus.references, corpus.systems[finest], **rules).value:.2f}",
+        protocol="" if corpus.protocol is None else PROTOCOL,
+        heard="" if corpus.protocol is None else _heard(),
+        seeds=corpus.seeds,
+    )

@@ -29,18 +29,6 @@ if TYPE_CHECKING:
     from spoofspan.data.scores import Scores
 
 OTHER_TOOLS = "other-tools"  # the folder with the files of public tools
-ABOUT = {
-    "my_scores.txt": "The finest scores as <utterance> <frame> <score>, as a script of one's own may write them.",
-    "spoofed.rttm": "The spoofed ranges alone.",
-    "decisions.rttm": "What the system calls spoof at the threshold of its EER: hard decisions.",
-    "proposals.json": "The same as proposals, with the mean score as confidence.",
-    "labels.npz": "Labels as arrays, one per utterance and a value every 20 ms: 1 is bona fide, 0 spoof.",
-    "cm_scores.tsv": "One score per utterance, its lowest frame; keys.tsv has the labels, with made-up codecs.",
-    "columns.csv": "Made-up columns of each utterance: codec and language.",
-    "asv_scores.txt": "Made-up scores of a speaker verification system: <attack> <target|nontarget|spoof> <score>.",
-    OTHER_TOOLS: "The corpus in the files of the published script, partialspoof-metrics and WeDefense.",
-}
-
 Content = dict[str, Iterable[bytes]]
 
 

@@ -347,7 +347,7 @@ class MeasuredCorpus:
     def _with_interval(self, name: str, planned: PlannedMass, found: Measurement) -> Measurement:
         if self.resampling is None:
             return found
-        from spoofspan.uncertainty.intervals import interval_of_system
+        from spoofspan.uncertainty.spreads import interval_of_system
 
         self.parts[name] = planned.system(Value(found.value, found.point))
         try:
@@ -361,7 +361,7 @@ class MeasuredCorpus:
         how = self.resampling
         if not differences or how is None or how.draws or len(self.parts) < 2:
             return Breakdown(*whole)
-        from spoofspan.uncertainty.group_differences import MeasuredGroups
+        from spoofspan.uncertainty.comparison import MeasuredGroups
 
         found = MeasuredGroups.of(self.parts, self.planned.mass.utterances, how)
         sample = found.as_sample("attack") if by == "attack" and "attack" not in how.factors else None

@@ -43,7 +43,7 @@ def with_cautions(found: Measurement, plan: Plan, mass: ScoreMass, *, both_class
     cautions = decided_by_rules(
         found.touched.values(), plan.rules, found.point, plan.measure.resolution, both_classes=both_classes
     )
-    if plan.measure.at_threshold and plan.threshold is not None and found.has_threshold:
+    if plan.threshold is not None and found.has_threshold:
         cautions += beside_the_scores(found.point, partial(point_at, mass))
     for caution in cautions:
         warn_user(f"{found.measure}: {caution}", SpoofspanWarning)

@@ -63,12 +63,12 @@ if TYPE_CHECKING:
 
 # What is done with scores in time says nothing about scores without time.
 NEEDS_TIME = "needs scores in time: give SCORES after REFERENCES"
-MeasureOne = Callable[[Measure], Measurement]
 ReadColumn = Callable[[str], Mapping[str, str]]
 Signer = Callable[[], Signature]
 # References or scores are None where a shard has utterances on one side only.
 Shard = tuple[References | None, Scores | None]
 T = TypeVar("T")
+Laid = tuple[ScoreMass, tuple[Touched, ...]]
 
 
 class Events(Protocol):
@@ -251,7 +251,7 @@ class PlannedMass:
             found = with_cautions(found, self.plan, self.mass, both_classes=self.both_classes)
         if resampling is None:
             return found
-        from spoofspan.uncertainty.intervals import interval_of_system
+        from spoofspan.uncertainty.spreads import interval_of_system
 
         interval = interval_of_system(self.system(Value(found.value, found.point)), resampling)
         known = self.mass.utterances
@@ -356,20 +356,6 @@ class Corpus(ABC):
         (lay,) = self.lay([self.plan(measure, options)], signed=options.signed)
         return lay().cautioned(undefined, options.resampling)
 
-    def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
-        """Plan the measures; return the function that takes one of them."""
-        of_events = [one for one in measures if one.basis == EVENT]
-        events = self.events(of_events, options) if of_events else None
-        plans = {one: self.plan(one, options) for one in measures if one.basis != EVENT}
-        later = dict(zip(plans, self.lay(list(plans.values()), signed=options.signed), strict=True))
-
-        def measured(measure: Measure) -> Measurement:
-            if events is not None and measure.basis == EVENT:
-                return events.measured(measure)
-            return later[measure]().cautioned(resampling=options.resampling)
-
-        return measured
-
     def ready(self, measure: Measure, options: EvaluationOptions) -> Measured:
         """Take a measure once, ready to be taken again under any weights of its clusters."""
         if measure.basis == EVENT:
@@ -427,18 +413,24 @@ class Corpus(ABC):
         """Take measures; one without a value is an error, or is left out if ``on_undefined`` is there to be told."""
         wanted = list(dict.fromkeys(parse_measures(measures)))  # one that is asked for twice is measured once
         options.refuse_proposing_without_events(wanted)
-        measured = self.prepare(wanted, options)
-        results: dict[str, Measurement] = {}
+        of_events = [one for one in wanted if one.basis == EVENT]
+        events = self.events(of_events, options) if of_events else None
+        plans = {one: self.plan(one, options) for one in wanted if one.basis != EVENT}
+        later = dict(zip(plans, self.lay(list(plans.values()), signed=options.signed), strict=True))
+        results: dict[Measure, Measurement] = {}
         # measures that share a mass come one after the other
         first = {(one.basis, one.resolution): place for place, one in reversed(list(enumerate(wanted)))}
         for measure in track(sorted(wanted, key=lambda one: first[one.basis, one.resolution]), "measuring"):
             try:
-                results[str(measure)] = measured(measure)
+                if events is not None and measure.basis == EVENT:
+                    results[measure] = events.measured(measure)
+                else:
+                    results[measure] = later[measure]().cautioned(resampling=options.resampling)
             except UndefinedMeasureError as error:
                 if on_undefined is None:
                     raise
                 on_undefined(measure, error)
-        return Evaluation({name: results[name] for name in map(str, wanted) if name in results})
+        return Evaluation({str(one): results[one] for one in wanted if one in results})
 
     def evaluate_defaults(self, options: EvaluationOptions, on_undefined: OnUndefined) -> Evaluation:
         """Take the default measures; only the first must have a value, as not every corpus has one for the others."""
@@ -546,17 +538,25 @@ class CorpusInMemory(Corpus):
         return self.scores
 
     def lay(self, plans: Sequence[Plan], *, signed: bool = True) -> Sequence[LayLater]:
-        """For each plan, what makes its mass; those under the same rules and resolution share one."""
-        masses = SharedMasses(self.lay_sides)
-        return [partial(self._laid, plan, masses) for plan in plans]
+        """For each plan, what makes its mass; those under the same rules and resolution share one, and so its curve."""
+        latest: list[tuple[object, Laid]] = []
 
-    def _laid(self, plan: Plan, masses: SharedMasses) -> PlannedMass:
+        def mass_of(plan: Plan, inputs: HashedInputs) -> Laid:
+            key = plan.kind, plan.measure.resolution, plan.measure.kind.of_boundaries, plan.rules, plan.selection
+            if not latest or latest[0][0] != key:
+                latest.clear()  # or else two would be in memory at once
+                latest.append((key, plan.mass(inputs.references, inputs.scores, self.lay_sides)))
+            return latest[0][1]
+
+        return [partial(self._laid, plan, mass_of) for plan in plans]
+
+    def _laid(self, plan: Plan, mass_of: Callable[[Plan, HashedInputs], Laid]) -> PlannedMass:
         if self._utterances is not None and plan.measure.basis == "utterance":
             return self._utterances.laid(plan)
         references, scores = self.references, self._scores_for(plan.measure)
         inputs = self._inputs if scores is self.system else HashedInputs(references, scores)
         try:
-            mass, touched = masses.of(plan, inputs)
+            mass, touched = mass_of(plan, inputs)
         except UndefinedMeasureError:
             refuse_strange_regions(plan.rules.regions, references.utterances)  # that may be why
             raise
@@ -702,20 +702,3 @@ def measures_for_hop(hop: float | None, convention: str) -> list[str]:
         return ["range-eer"]
     at_hop = [str(Measure("point-eer", hop))] if hop is not None else []
     return ["range-eer", *at_hop, "utterance-eer"]
-
-
-class SharedMasses:
-    """The masses of one corpus: measures under the same rules and resolution share one, and with it its curve."""
-
-    def __init__(self, lay: Lay) -> None:
-        self._lay = lay
-        self._key: object = None
-        self._latest: tuple[ScoreMass, tuple[Touched, ...]] | None = None
-
-    def of(self, plan: Plan, inputs: HashedInputs) -> tuple[ScoreMass, tuple[Touched, ...]]:
-        """The mass of a plan, and the amounts that its rules touched; only the latest mass is kept."""
-        key = plan.kind, plan.measure.resolution, plan.measure.kind.of_boundaries, plan.rules, plan.selection
-        if self._latest is None or self._key != key:
-            self._latest = None  # or else two would be in memory at once
-            self._latest, self._key = plan.mass(inputs.references, inputs.scores, self._lay), key
-        return self._latest

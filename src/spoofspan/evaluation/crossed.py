@@ -153,7 +153,7 @@ def _classes_of_utterances(mass: ScoreMass) -> Labels:
 
 def interval_in_cell(system: Measured, resampling: Resampling) -> Interval | None:
     """The interval of a cell; None where it has one cluster only, or replicates without a class."""
-    from spoofspan.uncertainty.intervals import interval_of_system
+    from spoofspan.uncertainty.spreads import interval_of_system
 
     try:
         with quietly():  # small cells are cautioned in their intervals

@@ -178,7 +178,7 @@ class EventEvaluation:
             found = tally.value(measure)
         interval = None
         if self.options.resampling is not None:
-            from spoofspan.uncertainty.intervals import interval_of_system
+            from spoofspan.uncertainty.spreads import interval_of_system
 
             interval = interval_of_system(self._system(measure, prepared, found.value), self.options.resampling)
         signer = partial(self.sign, measure)
@@ -304,9 +304,8 @@ class EventEvaluation:
         if self.inputs is None:
             system = {"proposals": proposals_hash(prepared.corpus.proposals, as_listed=as_listed)}
         else:
-            rows, inputs = prepared.about.counts_rows, self.inputs
-            said = {"score-rows": inputs.rows_hash} if rows else {"scores": inputs.scores_hash}
-            system = prepared.about.signed_system(said, automatic_slack(inputs.scores))
+            said = self.inputs.said(rows=prepared.about.counts_rows)
+            system = prepared.about.signed_system(said, self.inputs.slack)
         hashes = self._references_hash, used_hash(prepared.corpus.references.utterances)
         return sign_hashes(str(measure), prepared.about.how, rules, hashes, system)
 

@@ -1,4 +1,7 @@
-"""Explanations in plain words: measures, rules, EER rules, conventions and signatures."""
+"""Explanations in plain words: measures, rules, EER rules, conventions, signatures and words of the literature.
+
+The words are in ``assets/glossary.txt``.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
+from importlib.resources import files
 
 from spoofspan.base.errors import UsageError
 from spoofspan.data.rules import CONVENTIONS, RULES, RULES_VERSION, Rule
@@ -16,7 +20,6 @@ from spoofspan.evaluation.signature_text import (
     parse_signature,
     refuse,
 )
-from spoofspan.evaluation.synonyms import SYNONYMS, synonym
 from spoofspan.measures.catalogue import ALIASES, BASES, EVENT, EVENT_KINDS, KINDS, PAPER, SYMBOLS, Kind
 from spoofspan.measures.measure import EER_RULES, Measure, nearest_measure
 
@@ -261,7 +264,7 @@ def explain_signature(text: str) -> str:
     lines = [
         "Numbers may be compared if this part of their signatures is the same:",
         f"  measure {fields.measure or 'that did not fit'}",
-        *_explained_settings(fields),
+        *(f"  {name} = {value}{_about(name)}" for name, value in fields.settings.items()),
         *_explained_convention(fields),
     ]
     if not fields.short:
@@ -287,11 +290,6 @@ def explain_signature(text: str) -> str:
 
 def _about(name: str) -> str:
     return f"   ({_ABOUT[name]})" if name in _ABOUT else ""
-
-
-def _explained_settings(fields: SignatureFields) -> Iterator[str]:
-    for name, value in fields.settings.items():
-        yield f"  {name} = {value}{_about(name)}"
 
 
 def _explained_convention(fields: SignatureFields) -> Iterator[str]:
@@ -325,6 +323,43 @@ def _explained_systems(fields: SignatureFields) -> Iterator[str]:
     for system, said in fields.systems.items():
         for name, value in said.items():
             yield f"  {f'{system}: ' if system else ''}{name}:{value}   ({_ABOUT_SYSTEM[name]})"
+
+
+# ---------------------------------------------------------------- words of the literature
+
+
+def _entries() -> Iterator[tuple[str, tuple[str, tuple[str, ...]]]]:
+    """Each word of the glossary, what is meant, and the names that have an explanation of their own."""
+    text = (files("spoofspan.evaluation") / "assets" / "glossary.txt").read_text(encoding="utf-8")
+    for entry in text.split("\n\n")[1:]:  # the first is a comment
+        words, _, rest = entry.partition("\n")
+        meaning, _, names = " ".join(rest.split()).partition(" See: ")
+        for word in words.split(", "):
+            yield word, (meaning, tuple(names.split(", ")) if names else ())
+
+
+SYNONYMS: Mapping[str, tuple[str, tuple[str, ...]]] = dict(_entries())
+
+
+# What a heading has besides its word: numbers, units, and of what so many are needed.
+_BESIDES = re.compile(r"[\d.,]+|%|\bpoints\b| s$|^\w+ (?=needed$)|:.*")
+
+
+def synonym(subject: str) -> str | None:
+    """Meaning of a word of the literature, or of a heading as it is printed; None if it is none.
+
+    >>> [synonym(one).splitlines()[0] for one in ("FAR", "95 % from", "speakers needed", "within 0.80 points")]
+    ['FAR (word)', '95 % from (word)', 'speakers needed (word)', 'within 0.80 points (word)']
+    """
+    words = " ".join(subject.lower().replace("_", " ").split())
+    heading = " ".join(_BESIDES.sub("", words).split())
+    found = SYNONYMS.get(words) or SYNONYMS.get(subject.lower()) or SYNONYMS.get(heading)
+    if found is None:
+        return None
+    text, names = found
+    see = ", ".join(f"spoofspan explain {name}" for name in names)
+    meaning = textwrap.fill(text, 110, break_on_hyphens=False)
+    return f"{subject} (word)\n\n{meaning}" + (f"\n\nSee: {see}" if names else "")
 
 
 TOPICS: Mapping[str, tuple[str, Callable[[], str]]] = {

@@ -71,6 +71,15 @@ class HashedInputs:
         return scores_hash(self.scores, rows=True)
 
     @cached_property
+    def slack(self) -> set[int]:
+        """The slack of the scores where none is given (ns)."""
+        return automatic_slack(self.scores)
+
+    def said(self, *, rows: bool) -> dict[str, str]:
+        """The hash of the scores as it is signed, row by row or as a function of time."""
+        return {"score-rows": self.rows_hash} if rows else {"scores": self.scores_hash}
+
+    @cached_property
     def _applied(self) -> dict[tuple[Any, ...], tuple[Sequence[str], dict[str, str]]]:
         return {}
 
@@ -129,7 +138,7 @@ class Plan(MeasureSettings):
 
     def signed_rules(self, inputs: HashedInputs, utterances: Sequence[str]) -> dict[str, str]:
         """The rules that a signature states, of these inputs, measured on these utterances."""
-        signed = self.rules.signed(self.kind, automatic_slack(inputs.scores))
+        signed = self.rules.signed(self.kind, inputs.slack)
         return inputs.applied_rules(self.rules, utterances) | signed
 
     def sign_value(self, inputs: HashedInputs, utterances: Sequence[str]) -> Signature:
@@ -145,12 +154,10 @@ class Plan(MeasureSettings):
         self, measure: str, read_off: str, inputs: HashedInputs, utterances: Sequence[str], *, rows: bool = False
     ) -> Signature:
         """Sign a value under the name of a measure, which may count ``rows`` of scores by itself."""
-        scores = inputs.scores
         rules = self.signed_rules(inputs, utterances)
         hashes = inputs.references_hash, used_hash(utterances)
-        rows = rows or self.counts_rows
-        said = {"score-rows": inputs.rows_hash} if rows else {"scores": inputs.scores_hash}
-        system = self.signed_system(said, scores.higher, automatic_slack(scores))
+        said = inputs.said(rows=rows or self.counts_rows)
+        system = self.signed_system(said, inputs.scores.higher, inputs.slack)
         return sign_hashes(measure, read_off, rules, hashes, system, self.convention)
 
     @property
@@ -281,9 +288,10 @@ class EvaluationOptions:
         """Settle how a measure is taken on scores, which may be hard decisions, or scores of boundaries."""
         if not measure.at_threshold:
             scores.refuse_decisions(str(measure))
+        hop = scores.hop
         return replace(self, threshold=self.threshold_for(scores)).plan(
             measure,
-            scores.hop,
+            hop,
             boundaries=boundaries,
             training_resolution=scores.training_resolution,
             copied_resolution=scores.copied_resolution if measure.resolution is not None else None,

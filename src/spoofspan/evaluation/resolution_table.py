@@ -32,9 +32,10 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.evaluation.evaluate import best_possible, evaluate
+from spoofspan.evaluation.corpus import corpus_of
+from spoofspan.evaluation.evaluate import best_possible
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.plan import EvaluationOptions
+from spoofspan.evaluation.plan import EvaluationOptions, resampling_at
 from spoofspan.mass.points import check_resolution
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure, parse_measures
@@ -334,12 +335,10 @@ def resolution_table(
     if len(set(points)) < len(points):
         raise UsageError("a resolution is listed twice; every column needs one of its own")
     more = _further(measures)
-    proposing = {"smoothing": smoothing, "min_duration": min_duration, "merge_gap": merge_gap}
-    EvaluationOptions.from_arguments(proposing).refuse_proposing_without_events(map(Measure.parse, more))
-    arguments = {"convention": convention, "eer_rule": eer_rule, **rules}
-    how = {"resampling": resampling, "scores_are": scores_are, "asv_scores": asv_scores}
-    measured = _Rows(references, points, segment_labels, arguments, how, more, proposing)
-    rows = tuple(measured.rows(systems))
+    asked, proposing = resampling_at(None, resampling), (smoothing, min_duration, merge_gap)
+    options = EvaluationOptions(convention, eer_rule, None, scores_are, asv_scores, asked, *proposing, rules=rules)
+    options.refuse_proposing_without_events(map(Measure.parse, more))
+    rows = tuple(_Rows(references, points, segment_labels, options, more).rows(systems))
     # only scores in time have points
     table = ResolutionTable(points if rows[0].ranges is not None else (), rows, label_sources)
     if label_sources == "one":
@@ -365,10 +364,8 @@ class _Rows:
     truth: Truth
     resolutions: tuple[float, ...]
     segment_labels: Mapping[float, References] | None
-    arguments: Mapping[str, Any]
-    how: Mapping[str, Any] = field(default_factory=dict)  # what the floor has not
-    more: tuple[str, ...] = ()
-    proposing: Mapping[str, Any] = field(default_factory=dict)
+    options: EvaluationOptions
+    more: tuple[str, ...]
 
     def rows(self, systems: Mapping[Any, Said | Mapping[str, Said]]) -> Iterator[ResolutionRow]:
         """The rows: by hop, finest first, or by name in the order given."""
@@ -424,11 +421,14 @@ class _Rows:
 
     def _floor(self, hop: float, scored: Sequence[str]) -> Measurement:
         """The floor of a hop, on the utterances that the systems were measured on."""
-        references = cast("References", self.truth)
-        if self.arguments.get("partial"):
+        references, options = cast("References", self.truth), self.options
+        if options.rules.get("partial"):
             references = references.take(np.flatnonzero(positions(references.utterances, scored) >= 0))
         with quietly():  # a perfect system has few distinct scores
-            return signed(best_possible(references, hop, **self.arguments))
+            floor = best_possible(
+                references, hop, convention=options.convention, eer_rule=options.eer_rule, **cast("Any", options.rules)
+            )
+            return signed(floor)
 
     def _measure(self, scores: Said, hop: float | None, place: str) -> dict[str, Measurement]:
         """Every measure of one system, signed, so that the scores need not be kept."""
@@ -462,13 +462,13 @@ class _Rows:
             leave = "" if measure.resolution is None else f" (or leave {milliseconds(measure.resolution)} out)"
             raise UndefinedMeasureError(f"{place}, {measure}: {error}{leave}") from error
 
-        arguments = {**self.arguments, **self.how}
+        options = self.options
         if isinstance(scores, Scores):
             scores.refuse_decisions("an EER")
-        if any(Measure.parse(one).basis == EVENT for one in measures):
-            arguments |= self.proposing
+        if not any(Measure.parse(one).basis == EVENT for one in measures):
+            options = replace(options, smoothing=None, min_duration=0.0, merge_gap=0.0)
         with quietly():  # cautions are said below, with the place
-            found = evaluate(truth, scores, measures, on_undefined=refuse, **arguments).measurements
+            found = corpus_of(truth, scores).evaluate(measures, options, refuse).measurements
         for name, measurement in found.items():
             for text in measurement.warnings:
                 warn_user(f"{place}, {name}: {text}", SpoofspanWarning)

@@ -107,14 +107,14 @@ class ResultDiff:
 
 
 def diff_results(
-    a: Source,
-    b: Source,
+    a: Source | StatedResult,
+    b: Source | StatedResult,
     references: Truth | Corpus | None = None,
     scores: Scores | Proposals | UtteranceScores | None = None,
     *,
     utterance_scores: UtteranceScores | None = None,
     boundary_scores: Scores | None = None,
-    asv_scores: VerificationScores | None = None,
+    asv_scores: VerificationScores | VerificationErrors | None = None,
     regions: Regions | None = None,
 ) -> ResultDiff:
     """Compare two results: rules, inputs and values, and with a corpus how many points each rule explains.
@@ -148,19 +148,7 @@ def diff_results(
         if references is None
         else corpus_of(references, scores, utterance_scores=utterance_scores, boundary_scores=boundary_scores)
     )
-    first, second = StatedResult.read(a), StatedResult.read(b)
-    return diff_stated(first, second, corpus, regions=regions, asv_scores=asv_scores)
-
-
-def diff_stated(
-    a: StatedResult,
-    b: StatedResult,
-    corpus: Corpus | None = None,
-    *,
-    regions: Regions | None = None,
-    asv_scores: VerificationScores | VerificationErrors | None = None,
-) -> ResultDiff:
-    """Compare two results; with a corpus, also measure it under the rules of both, changing one rule at a time."""
+    a, b = StatedResult.read(a), StatedResult.read(b)
     first, second = ({one.measure: one for one in result.measurements} for result in (a, b))
     common = [name for name in first if name in second]
     if not common:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache
 from hashlib import sha256
 from itertools import product
 from typing import Any, NoReturn, TypeVar
@@ -74,6 +75,8 @@ _INPUT = re.compile(
     rf"(?:\|slack:(?P<slack>\d+ns(?:,\d+ns)*))?(?:\|threshold:(?P<threshold>{_NUMBER}))?"
 )
 _SYSTEM_LINE = re.compile(rf"^[ \t]*(?P<name>\S.*?): (?P<input>{_INPUT.pattern})[ \t]*$", re.MULTILINE)
+# Fields of the short form that say the same in the long one.
+_SHORT_FIELDS = {"rules": r"\d{1,12}", "n": r"\d{1,12}", "refs": _DIGITS, "listing": _DIGITS, "labels": "given"}
 _BARS = re.compile(r"\|\s*\|")
 # What is no rule, and what it may say; the last three end every comparable part.
 _OTHER_FIELDS = {"utterance-scores": "given", "labels": "given", "listing": _HASH}
@@ -191,6 +194,7 @@ def kind_of(measure: str) -> str:
     return "range" if basis in ("range", "event") else "point"
 
 
+@cache
 def convention_rules(measure: str, convention: str) -> list[tuple[dict[str, str], str]]:
     """The rules as text and the EER rules that a convention may have for a measure; none if it does not define it."""
     kind, sets = kind_of(measure), CONVENTIONS[convention].measures
@@ -253,13 +257,9 @@ def _short_texts(fields: SignatureFields, spoofspan: str) -> Iterator[str]:
         return _joined(fields, [*settings, *deviations], digits, kind if scores or needed else "", said, spoofspan)
 
     for spelled in (_whole, _cut):
-        yield written(spelled, 8, eer=True)
-        yield written(spelled, 6, eer=True)
-        yield written(spelled, 8)
-        yield written(spelled, 6)
-        yield written(spelled, 4)
-        yield written(spelled, 8, scores=False)
-        yield written(spelled, 4, scores=False)
+        yield from (written(spelled, digits, eer=True) for digits in (8, 6))
+        yield from (written(spelled, digits) for digits in (8, 6, 4))
+        yield from (written(spelled, digits, scores=False) for digits in (8, 4))
     for kept in reversed(range(len(fields.rules))):
         yield written(_cut, 4, scores=False, kept=kept)
     everything = f"+:{_digest('|'.join(f'{name}={value}' for name, value in sorted(fields.named().items())))}"
@@ -502,9 +502,8 @@ def _parse_short(text: str) -> SignatureFields:
         if not piece.strip():
             continue
         name, value = _short_field(piece)
-        place = (
-            settings if name in _SETTINGS else systems if name in _SYSTEMS else rules if _is_short_rule(name) else found
-        )
+        is_rule = name in RULES or name in _OTHER_FIELDS
+        place = settings if name in _SETTINGS else systems if name in _SYSTEMS else rules if is_rule else found
         if name in place:
             refuse(f"{name} is there twice")
         place[name] = value
@@ -528,10 +527,6 @@ def _parse_short(text: str) -> SignatureFields:
     )
 
 
-def _is_short_rule(name: str) -> bool:
-    return name in RULES or name in _OTHER_FIELDS
-
-
 def _short_field(piece: str) -> tuple[str, str]:
     """The name and the value of a field of the short form."""
     for one in _readings(piece):
@@ -540,9 +535,7 @@ def _short_field(piece: str) -> tuple[str, str]:
         if found := re.fullmatch(r"\+(\d*:[0-9a-f]{4})", one):
             return "+", found[1]
         name, _, value = one.partition(":")
-        if name in ("rules", "n") and re.fullmatch(r"\d{1,12}", value):
-            return name, value
-        if name in ("refs", "listing") and re.fullmatch(_DIGITS, value):
+        if name in _SHORT_FIELDS and re.fullmatch(_SHORT_FIELDS[name], value):
             return name, value
         for long, short in _SYSTEMS.items():
             if name == short and re.fullmatch(_DIGITS, value):
@@ -552,8 +545,6 @@ def _short_field(piece: str) -> tuple[str, str]:
                 return name, check_eer_rule(_by_prefix(value, EER_RULES) or value) if name == "eer" else in_nanoseconds(
                     value
                 )
-        if name == "labels" and value == "given":
-            return name, value
         if (rule := _by_prefix(name, RULES)) is not None:
             known = RULES[rule]
             whole = in_nanoseconds(value) if known.kind == "seconds" else _by_prefix(value, known.values) or value

@@ -122,8 +122,10 @@ class StatedResult:
     plain: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, source: Source) -> StatedResult:
+    def read(cls, source: Source | StatedResult) -> StatedResult:
         """Read a result file, its content, a signature in any printed form, or what was measured in Python."""
+        if isinstance(source, StatedResult):
+            return source
         if isinstance(source, Evaluation):
             return cls._of_plain(source.to_dict(), "the evaluation")
         if isinstance(source, Measurement):

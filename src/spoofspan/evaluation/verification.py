@@ -120,16 +120,16 @@ class Verification:
 
 
 def verify(
-    result: Source,
+    result: Source | StatedResult,
     references: Truth | Corpus,
     scores: Scores | Proposals | UtteranceScores | None = None,
     *,
     utterance_scores: UtteranceScores | None = None,
     boundary_scores: Scores | None = None,
-    asv_scores: VerificationScores | None = None,
+    asv_scores: VerificationScores | VerificationErrors | None = None,
     asv_rates: Sequence[float] | None = None,
     regions: Regions | None = None,
-    columns: Mapping[str, Mapping[str, str]] | None = None,
+    columns: Mapping[str, Mapping[str, str]] | ReadColumn | None = None,
     value: str | float | None = None,
 ) -> Verification:
     """Measure a result again under the rules that it states, and say whether it is confirmed, or what differs.
@@ -145,7 +145,8 @@ def verify(
     utterance_scores, boundary_scores, asv_scores, asv_rates, regions
         Further inputs of the result, as in :func:`spoofspan.evaluate`.
     columns
-        The columns of metadata (:func:`spoofspan.read_metadata`) that groups and intervals are made by.
+        The columns of metadata (:func:`spoofspan.read_metadata`) that groups and intervals are made by, or a function
+        that reads one.
     value
         With a signature: the value that was published with it, as it is printed: ``"5.21%"`` or ``0.0521``. It is
         compared to as many decimals as it has.
@@ -176,32 +177,18 @@ def verify(
     ['scores', 'value']
     """
     corpus = corpus_of(references, scores, utterance_scores=utterance_scores, boundary_scores=boundary_scores)
-    known = columns or {}
-    asv = verification_of(asv_scores, asv_rates)
-    return verify_corpus(
-        StatedResult.read(result), corpus, regions=regions, asv_scores=asv, read_column=known.__getitem__, value=value
-    )
-
-
-def verify_corpus(
-    result: StatedResult,
-    corpus: Corpus,
-    *,
-    regions: Regions | None = None,
-    asv_scores: VerificationScores | VerificationErrors | None = None,
-    read_column: ReadColumn | None = None,
-    value: str | float | None = None,
-) -> Verification:
-    """Verify a result on a corpus, wherever it lies; ``read_column`` gives a column of metadata, or raises."""
-    if result.is_file and "measurements" not in result.plain:  # a table of several systems
-        result = result.of_system(_given_hashes(corpus))
-    found = _Repetition(result, corpus, regions, asv_scores, read_column)
+    stated = StatedResult.read(result)
+    if stated.is_file and "measurements" not in stated.plain:  # a table of several systems
+        stated = stated.of_system(_given_hashes(corpus))
+    columns = {} if columns is None else columns
+    read = columns.__getitem__ if isinstance(columns, Mapping) else columns
+    found = _Repetition(stated, corpus, regions, verification_of(asv_scores, asv_rates), read)
     with quietly():
         found.compare()
         if value is not None:
             found.compare_value(value)
         found.explain()
-    return Verification(result.name, tuple(found.differences.values()), found.evaluation, tuple(found.notes))
+    return Verification(stated.name, tuple(found.differences.values()), found.evaluation, tuple(found.notes))
 
 
 @dataclass
@@ -212,7 +199,7 @@ class _Repetition:
     corpus: Corpus
     regions: Regions | None
     asv_scores: VerificationScores | VerificationErrors | None
-    read_column: ReadColumn | None
+    read_column: ReadColumn
     with_intervals: bool = True
     causes: bool = False
     evaluation: Evaluation = field(default_factory=lambda: Evaluation({}))
@@ -349,8 +336,7 @@ class _Repetition:
         if name == "share" and what == "groups":
             return self.corpus.shares()
         with suppress(KeyError, UsageError):
-            if self.read_column is not None:
-                return self.read_column(name)
+            return self.read_column(name)
         if name == "kind":
             self.notes.append(f"{what} by kind were not repeated; --by attack has replaced them")
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path, PurePath
 from typing import Any
@@ -13,19 +14,18 @@ from spoofspan.data.bare_ids import with_bare_ids
 from spoofspan.data.front_door import check_references, check_scores
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
-from spoofspan.data.rules import Modality
-from spoofspan.data.scores import Higher, Scores
+from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays import npz, segment_labels
-from spoofspan.formats.format import Format, Registry, T, first_with_content
+from spoofspan.formats.file_names import is_official_labels, stated_resolution
+from spoofspan.formats.format import OF_REFERENCES, Format, ReadOptions, Registry, T, first_with_content
 from spoofspan.formats.identify import Contents, is_utterance_scores
-from spoofspan.formats.reading import read_references, read_scores, read_utterance_scores
+from spoofspan.formats.reading import read_with
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
-from spoofspan.formats.resolutions import OFFICIAL_LABELS, file_name, stated_resolution
 from spoofspan.formats.sources import Source, sources
 from spoofspan.formats.tables.parquet import kind_of
 from spoofspan.formats.text import hypotheses
-from spoofspan.formats.text.durations import reco2dur_lines
+from spoofspan.formats.text.durations import read_durations, reco2dur_lines
 from spoofspan.formats.writing import check_target, write_atomically
 
 # What the end of a file name says about its format.
@@ -50,34 +50,25 @@ def convert(
     from_format: str | None = None,
     to_format: str | None = None,
     durations: str | None = None,
-    hop: float | None = None,
-    higher: Higher | None = None,
-    column: str | None = None,
     durations_out: str | None = None,
     force: bool = False,
-    split: str | None = None,
-    modality: Modality | None = None,
-    subset: str | None = None,
-    spoof_label: int | None = None,
     bare_ids: bool = False,
+    **options: Any,
 ) -> str:
-    """Convert one file and say what was done."""
+    """Convert one file and say what was done; ``options`` are those of :class:`.ReadOptions`."""
     if kind not in (None, *CONVERTED):
         raise UsageError(f"--kind {kind}: must be one of {', '.join(CONVERTED)}")
-    told = "references" if spoof_label is not None else "scores" if higher is not None else None
+    told = ReadOptions(**options)
+    meant = "references" if told.spoof_label is not None else "scores" if told.higher is not None else None
     # a format that is named says which files of a folder are read
     where: str | list[Source] = sources(source) if from_format is None else source
-    chosen = kind or _kind(where, from_format, told)
-    content: References | Scores | UtteranceScores
-    if chosen == "references":
-        about: dict[str, Any] = {"split": split, "modality": modality, "subset": subset, "spoof_label": spoof_label}
-        content = read_references(where, durations=durations, format=from_format, hop=hop, **about)
-    elif chosen == "scores":
-        content = read_scores(where, hop=hop, higher=higher, column=column, format=from_format, durations=durations)
-    else:
-        content = read_utterance_scores(where, from_format, column=column, higher=higher)
+    chosen = kind or _kind(where, from_format, meant)
+    if chosen == "references" and durations is not None:
+        told, durations = replace(told, durations=read_durations(durations)), None
+    refusable = OF_REFERENCES if chosen == "references" else ()
+    content = read_with(CONVERTED[chosen], where, from_format, told, refusable, durations)
     content = with_bare_ids(content) if bare_ids else content
-    return write_converted(content, target, to_format=to_format, hop=hop, durations_out=durations_out, force=force)
+    return write_converted(content, target, to_format=to_format, hop=told.hop, durations_out=durations_out, force=force)
 
 
 def holds_proposals(target: str, to_format: str | None) -> bool:
@@ -126,7 +117,7 @@ def write_converted(
         _write_folder(chosen, content, Path(target).expanduser(), force)
     else:
         write_atomically(target, _chunks(chosen, content, target, hop), force)
-    digits = chosen is npz.LABELS_NPZ or (chosen is segment_labels.FORMAT and _is_official(target))
+    digits = chosen is npz.LABELS_NPZ or (chosen is segment_labels.FORMAT and is_official_labels(target))
     labels = "; 0 means spoof, 1 bona fide" if digits else ""
     return f"{content!r} -> {target} ({chosen.name}{labels})"
 
@@ -176,6 +167,7 @@ def write_references(
     Examples
     --------
     >>> import tempfile
+    >>> from spoofspan.formats.reading import read_references
     >>> references = References.from_ranges({"u1": [(0.0, 1.2, "bonafide")]}, durations={"u1": 1.2})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_references(references, f"{folder}/labels.parquet")
@@ -203,6 +195,7 @@ def write_scores(
     Examples
     --------
     >>> import tempfile
+    >>> from spoofspan.formats.reading import read_scores
     >>> scores = Scores.from_frames({"u1": [0.9, -0.4]}, hop=0.02, higher="bonafide")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_scores(scores, f"{folder}/scores.parquet")
@@ -238,11 +231,6 @@ def _kind(where: str | list[Source], name: str | None, told: str | None) -> str:
     return could_be[0]
 
 
-def _is_official(target: str) -> bool:
-    """True if the name of a file is that of PartialSpoof's segment labels, where 0 means spoof."""
-    return OFFICIAL_LABELS.search(file_name(target)) is not None
-
-
 def _format(registry: Registry[T], by_suffix: Mapping[str, str], target: str, name: str | None) -> Format[T]:
     """The format that was named, or that the name of the file tells."""
     chosen = name or by_suffix.get(_suffix(target))
@@ -260,7 +248,7 @@ def _suffix(target: str) -> str:
 
 def _chunks(chosen: Format[Any], content: Any, target: str, hop: float | None) -> Iterable[bytes]:
     if chosen is segment_labels.FORMAT:
-        return segment_labels.write(content, stated_resolution(target, hop), words=not _is_official(target))
+        return segment_labels.write(content, stated_resolution(target, hop), words=not is_official_labels(target))
     if chosen is npz.LABELS_NPZ:
         return npz.write_labels_npz(content, stated_resolution(target, hop))
     if chosen.write is None:

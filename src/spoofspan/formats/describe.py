@@ -185,13 +185,12 @@ def _of_kind(kind: str, contents: Contents, source: Source, told: ReadOptions) -
         except SpoofspanError as error:
             return _told(one, kind, source, list(missing), str(error))
     if content is not None:
-        known = {name: getattr(content, name, None) for name in ("higher",)}
         hops = getattr(content, "hops", None)
         one = replace(
             one,
             # without what was put in to read it
             holds=re.sub(r", higher = \w+" if "higher" in missing else "$^", "", _without_times(content, missing)),
-            higher=None if "higher" in missing else known["higher"],
+            higher=None if "higher" in missing else getattr(content, "higher", None),
             hop=float(hops[0]) if hops is not None and len(hops) and "hop" not in missing else one.hop,
         )
     asked = list(missing)

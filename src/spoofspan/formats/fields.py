@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -233,41 +233,27 @@ class Fields:
         return values
 
 
-@dataclass(frozen=True)
-class PlainColumns:
-    """Columns of a file, by their places."""
-
-    texts: Mapping[int, Runs]
-    numbers: Mapping[int, Float64]
-
-
 def plain_columns(
     source: Source, widths: Sequence[int], *, texts: Sequence[int], numbers: Sequence[int]
-) -> PlainColumns | None:
+) -> tuple[list[Runs], list[Float64]] | None:
     """Some columns of lines with white space between fields; None if the file is not plain ASCII as regular as that."""
     width = len(source.head.split(b"\n", 1)[0].split())
-    found_texts: dict[int, list[Runs]] = {at: [] for at in texts}
-    found_numbers: dict[int, list[Float64]] = {at: [] for at in numbers}
+    runs: list[list[Runs]] = []
+    values: list[list[Float64]] = []
     for block in line_blocks(source, BLOCK_BYTES):
         fields = fields_of_lines(block, width) if width in widths and block.isascii() else None
-        if fields is None:
+        found = [] if fields is None else [fields.numbers(at) for at in numbers]
+        if fields is None or any(one is None for one in found):
             return None
-        for at in numbers:
-            values = fields.numbers(at)
-            if values is None:
-                return None
-            found_numbers[at].append(values)
-        for at in texts:
-            found_texts[at].append(fields.runs(at))
-    if not any(found_texts.values()):
+        values.append([one for one in found if one is not None])
+        runs.append([fields.runs(at) for at in texts])
+    if not runs:
         return None
-    return PlainColumns(
-        {
-            at: Runs([text for one in runs for text in one.texts], np.concatenate([one.counts for one in runs]))
-            for at, runs in found_texts.items()
-        },
-        {at: np.concatenate(values) for at, values in found_numbers.items()},
-    )
+    joined = [
+        Runs([text for one in column for text in one.texts], np.concatenate([one.counts for one in column]))
+        for column in zip(*runs, strict=True)
+    ]
+    return joined, [np.concatenate(column) for column in zip(*values, strict=True)]
 
 
 def _has_no_digit(words: Words) -> Flags:

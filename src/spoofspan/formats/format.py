@@ -86,11 +86,6 @@ class ReadOptions:
             )
         return stated
 
-    def refuse_column(self, name: str) -> None:
-        """Refuse the choice of a column in a format that has only one."""
-        if self.column is not None:
-            raise UsageError(f"the format {name} has one score a line; leave column= out")
-
 
 @dataclass(frozen=True)
 class Format(Generic[T]):

@@ -13,10 +13,10 @@ from typing import Any
 
 from spoofspan.base.errors import DataError, SpoofspanError, UsageError
 from spoofspan.data.scores import Higher
+from spoofspan.formats.file_names import resolution_in_name
 from spoofspan.formats.format import Format, Registry, first_with_content
 from spoofspan.formats.other_files import OTHERS
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
-from spoofspan.formats.resolutions import resolution_in_name
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.protocol import recognises_utterance_labels
 from spoofspan.formats.text.utterance_scores import OF_TIME

@@ -18,12 +18,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spoofspan.base.columns import place_of, positions, utterance_of_rows, within_utterances
+from spoofspan.base.columns import place_of, positions, rows_that_end_after, utterance_of_rows, within_utterances
 from spoofspan.base.errors import DataError, refuse
 from spoofspan.base.times import Float64, Int64, seconds_text
 from spoofspan.data.rules import Rules
 from spoofspan.data.scores import Scores, score_times
-from spoofspan.mass.labelling import TimeAxis
 from spoofspan.mass.score_runs import slack_of
 
 
@@ -48,6 +47,14 @@ class _Timed:
     starts: Int64
     ends: Int64
 
+    def last_at_or_before(self, utterance: Int64, times: Int64) -> Int64:
+        """The last score that starts no later than each time; a row of another utterance, or -1, if there is none."""
+        offsets = self.scores.offsets
+        # where all start before the time, the search goes past the last
+        row = np.minimum(rows_that_end_after(times, self.starts, offsets, utterance), offsets[utterance + 1] - 1)
+        found: Int64 = np.maximum(row - (self.starts[row] > times), -1)
+        return found
+
 
 def joint_scores(systems: Sequence[Scores], names: Sequence[str]) -> JointScores:
     """Bring systems onto the same stretches of time; utterances are in the order of the first system.
@@ -63,13 +70,9 @@ def joint_scores(systems: Sequence[Scores], names: Sequence[str]) -> JointScores
         return JointScores(_numbered(first), tuple(one.values.astype(np.float64) for one in same))
     timed = [_timed(one, name) for one, name in zip(same, names, strict=True)]
     finest = max(timed, key=lambda one: one.ends.size)
-    longest = np.zeros(len(first), np.int64)
-    for one in timed:
-        np.maximum.at(longest, one.utterance, one.ends)
-    axis = TimeAxis(longest)
-    rows = _cut(axis, finest, [one for one in timed if one is not finest])
+    rows = _cut(finest, [one for one in timed if one is not finest])
     starts, utterance = score_times(rows)[0], utterance_of_rows(rows.offsets)
-    return JointScores(rows, tuple(_at(axis, one, finest.name, utterance, starts) for one in timed))
+    return JointScores(rows, tuple(_at(one, finest.name, utterance, starts) for one in timed))
 
 
 def _in_order_of(first: Scores, other: Scores, name: str, other_name: str) -> Scores:
@@ -113,13 +116,13 @@ def _timed(scores: Scores, name: str) -> _Timed:
     return _Timed(name, scores, utterance_of_rows(scores.offsets), np.maximum(starts, 0), ends)
 
 
-def _cut(axis: TimeAxis, finest: _Timed, others: Sequence[_Timed]) -> Scores:
+def _cut(finest: _Timed, others: Sequence[_Timed]) -> Scores:
     """Cut the time of the finest system at the edges of the others that fall inside a score."""
     if not others:
         return _numbered(finest.scores)
     utterance = np.concatenate([side for one in others for side in (one.utterance, one.utterance)])
     edges = np.concatenate([side for one in others for side in (one.starts, one.ends)])
-    row = axis.last_at_or_before(utterance, edges, finest.utterance, finest.starts)
+    row = finest.last_at_or_before(utterance, edges)
     inside = (row >= 0) & (finest.utterance[row] == utterance)
     inside &= (finest.starts[row] < edges) & (edges < finest.ends[row])
     if not inside.any():
@@ -138,10 +141,10 @@ def _cut(axis: TimeAxis, finest: _Timed, others: Sequence[_Timed]) -> Scores:
     return Scores.from_columns(ids, offsets, numbers, starts=starts, ends=ends, higher="bonafide")
 
 
-def _at(axis: TimeAxis, system: _Timed, finest: str, utterance: Int64, starts: Int64) -> Float64:
+def _at(system: _Timed, finest: str, utterance: Int64, starts: Int64) -> Float64:
     """The score of a system at the start of each row."""
     time = np.maximum(starts, 0)
-    row = axis.last_at_or_before(utterance, time, system.utterance, system.starts)
+    row = system.last_at_or_before(utterance, time)
     own = (row >= 0) & (system.utterance[row] == utterance)
     late = time - system.ends[row]
     is_last = row == system.scores.offsets[utterance + 1] - 1

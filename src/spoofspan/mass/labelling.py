@@ -39,44 +39,10 @@ from spoofspan.base.columns import (
     within_utterances,
 )
 from spoofspan.base.errors import DataError, UsageError, refuse
-from spoofspan.base.times import Int64, duration_ns, refuse_milliseconds, seconds_text
+from spoofspan.base.times import Int64, duration_ns, exact_sum, refuse_milliseconds, seconds_text
 from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, Labels, References
-from spoofspan.data.rules import CollarEdges, Regions, Rules, Touched, note_touched
+from spoofspan.data.rules import CollarEdges, Regions, Rules, Touched
 from spoofspan.mass.diagnosis import unit_remedy
-
-
-class TimeAxis:
-    """All utterances one after the other, so that a time of any of them is one number.
-
-    Corpora of more than 146 years do not fit onto it; their times are compared utterance by utterance.
-    """
-
-    def __init__(self, extents: Int64) -> None:
-        self._shift: Int64 | None = None
-        if int(extents.sum(dtype=np.float64)) + extents.size < 2**61:
-            self._shift = np.concatenate(([0], np.cumsum(extents[:-1] + 1)))
-
-    def order(self, utterance: Int64, time: Int64) -> npt.NDArray[np.intp]:
-        """The rows by utterance, then time."""
-        if self._shift is None:
-            return np.lexsort((time, utterance))
-        # rows are mostly in order, or a few such columns one after the other, which this sort merges
-        return np.argsort(self._shift[utterance] + time, kind="stable")
-
-    def last_at_or_before(self, utterance: Int64, time: Int64, run_utterance: Int64, run_start: Int64) -> Any:
-        """The last of all runs, by utterance and start, that starts no later than each time; -1: none."""
-        if self._shift is not None:
-            starts = np.sort(self._shift[run_utterance] + run_start)
-            return np.searchsorted(starts, self._shift[utterance] + time, side="right") - 1
-        # both in one order, runs before times of the same instant: how many runs come before each time
-        merged_utterance = np.concatenate((run_utterance, utterance))
-        merged_time = np.concatenate((run_start, time))
-        is_time = np.arange(merged_time.size) >= run_start.size
-        order = np.lexsort((is_time, merged_time, merged_utterance))
-        counts = np.empty(order.size, np.int64)
-        counts[order] = np.cumsum(~is_time[order])
-        return counts[run_start.size :] - 1
-
 
 # The label of time that counts on neither side; the others are those of references.
 IGNORED = 3
@@ -169,7 +135,7 @@ def cut_at(labelling: Labelling, utterance: Int64, starts: Int64, ends: Int64) -
     runs = labelling.ends.size
     edge_utterance = np.concatenate((utterance_of_rows(labelling.offsets), utterance, utterance))
     edge = np.concatenate((labelling.ends, starts, ends))
-    order = TimeAxis(labelling.extents).order(edge_utterance, edge)
+    order = np.lexsort((edge, edge_utterance))
     in_order_utterance, in_order = edge_utterance[order], edge[order]
     ends_cell = np.ones(edge.size, bool)
     ends_cell[1:] = (in_order_utterance[1:] != in_order_utterance[:-1]) | (in_order[1:] != in_order[:-1])
@@ -485,3 +451,10 @@ def fill_as_written(references: References, extents: Int64) -> Labelling:
         ranges.join(extents, [])
     ranges.refuse_overlaps()
     return ranges.fill(extents, Rules(gaps="ignore"), [])
+
+
+def note_touched(touched: list[Touched], rule: str, value: str, by_utterance: Int64) -> None:
+    """Add what a rule decided, given in ns per utterance, if it decided anything."""
+    count = int((by_utterance != 0).sum())
+    if count:
+        touched.append(Touched(rule, value, exact_sum(by_utterance), count))

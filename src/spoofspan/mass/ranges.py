@@ -35,10 +35,10 @@ from spoofspan.base.errors import NothingToMeasureError, Problems, refuse
 from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.times import Int64, seconds_text
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
-from spoofspan.data.rules import Rules, Touched, note_touched
+from spoofspan.data.rules import Rules, Touched
 from spoofspan.data.scores import Scores
 from spoofspan.mass.diagnosis import empty_remedy, hop_remedy, pairing_remedy, score_unit_remedy
-from spoofspan.mass.labelling import IGNORED, Labelling, label_references
+from spoofspan.mass.labelling import IGNORED, Labelling, label_references, note_touched
 from spoofspan.mass.score_mass import (
     NS_PER_BLOCK,
     Columns,

@@ -131,12 +131,6 @@ class Histogram:
             return first_codes(self.dtype, self.fine)
         return np.arange(self._ends[0], self._ends[1] + 1, 1 << self._step_bits)
 
-    @cached_property
-    def _first_of_leading(self) -> npt.NDArray[np.int32]:
-        """The first bin of each value of the leading bits, and one more."""
-        leading = np.append(first_codes(self.dtype, False), 2 ** (8 * self.dtype.itemsize - 1) - 1)
-        return np.searchsorted(self._starts, leading).astype(np.int32)
-
     @property
     def is_last(self) -> bool:
         """True if its bins are single scores."""
@@ -173,11 +167,33 @@ class Histogram:
         leading: npt.NDArray[np.int32] = (codes >> rest_bits(self.dtype)).astype(np.int32) + np.int32(BINS // 2)
         if not self.fine:
             return leading
-        bins: npt.NDArray[np.int32] = self._first_of_leading[leading]
-        split = np.flatnonzero(self._first_of_leading[leading + 1] - bins > 1)
-        starts = self._starts.astype(codes.dtype)
-        bins[split] = np.searchsorted(starts, codes[split], side="right") - 1
+        first, by_distance = self._tables
+        bins: npt.NDArray[np.int32] = first[leading]
+        split = np.flatnonzero((np.diff(first) > 1)[leading])
+        codes = codes[split]
+        distance = self._leading_of_distance(codes)
+        near = (distance >= 0) & (distance < by_distance.shape[1])
+        # a search takes ten times as long; what is not near 1 here is 1 itself, just above 1, or next to 0
+        bins[split[near]] = by_distance[(codes[near] < 0).view(np.int8), distance[near]]
+        bins[split[~near]] = np.searchsorted(self._starts.astype(codes.dtype), codes[~near], side="right") - 1
         return bins
+
+    @cached_property
+    def _tables(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """The first bin of each value of the leading bits, and one more; the bin of each distance, for both signs."""
+        kind = f"i{self.dtype.itemsize}"
+        first = np.searchsorted(self._starts, np.append(first_codes(self.dtype, False), np.iinfo(kind).max))
+        distance = self._leading_of_distance(self._starts.astype(kind))
+        widest = self._leading_of_distance(codes_of(self.dtype.type([0.5])))[0]
+        near = np.flatnonzero((distance >= 0) & (distance <= widest))
+        by_distance = np.zeros((2, int(distance[near].max(initial=-1)) + 1), np.int32)
+        by_distance[(self._starts[near] < 0).view(np.int8), distance[near]] = near
+        return first.astype(np.int32), by_distance
+
+    def _leading_of_distance(self, codes: Any) -> Any:
+        """Leading bits of the distance to the greatest float below 1, as a float; negative from 1 on."""
+        distance = code_of(1.0, self.dtype) - 1 - np.where(codes < 0, ~codes, codes)
+        return distance.astype(self.dtype).view(codes.dtype) >> rest_bits(self.dtype)
 
     def _look_for_more_bits(self, block: MassBlock) -> None:
         if self.fine and not self.longer:

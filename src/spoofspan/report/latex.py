@@ -181,11 +181,9 @@ def tabular(columns: Sequence[PaperColumn], rows: range) -> list[str]:
     return [begin, r"\toprule", head, r"\midrule", *cells, r"\bottomrule", r"\end{tabular}"]
 
 
-def floating(
-    tabulars: Sequence[Sequence[str]], *, wide: bool, caption: str = "", label: str = "", kind: str = "table"
-) -> list[str]:
+def floating(tabulars: Sequence[Sequence[str]], *, wide: bool, caption: str = "", label: str = "") -> list[str]:
     """The float around tables that stand below each other; ``caption`` is LaTeX already."""
-    name = f"{kind}*" if wide else kind
+    name = "table*" if wide else "table"
     body = [line for one in tabulars for line in (r"\par\medskip", *one)][1:]
     said = [rf"\caption{{{caption}}}"] if caption else []
     said += [rf"\label{{{label}}}"] if label else []

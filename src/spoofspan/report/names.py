@@ -5,29 +5,14 @@ from __future__ import annotations
 from spoofspan.base.errors import UsageError
 from spoofspan.measures.measure import Measure
 
-_WORDS = {
-    "ap": "AP",
-    "ar": "AR",
-    "auc": "AUC",
+_ACRONYMS = "ap ar auc dcf der ece eer f1 fnr fpr had hter psds sasv spf sv"
+_WORDS = {word: word.upper() for word in _ACRONYMS.split()} | {
     "avdeepfake1m": "AV-Deepfake1M score",
     "activitynet": "(ActivityNet)",
     "add2023": "ADD 2023 score",
     "cllr": "Cllr",
-    "dcf": "DCF",
-    "der": "DER",
-    "ece": "ECE",
-    "eer": "EER",
-    "f1": "F1",
-    "fnr": "FNR",
-    "fpr": "FPR",
-    "had": "HAD",
-    "hter": "HTER",
     "iou": "IoU",
-    "psds": "PSDS",
     "psynd": "(Psynd)",
-    "sasv": "SASV",
-    "spf": "SPF",
-    "sv": "SV",
     "tdcf": "t-DCF",
     "brier": "Brier score",
 }

@@ -78,7 +78,7 @@ def latex_table(tables: Mapping[str, ResolutionTable], look: TableLook) -> str:
     # several blocks may be narrow enough for one column of the paper
     wide = not narrow and any(before + sum(one.taken for one in block) > latex.COLUMN for block in blocks)
     body = [_tabular(block, names, any(tables)) for block in blocks]
-    caption = latex_text(look.caption) if look.caption else _caption(tables, columns, look)
+    caption = latex_text(look.caption) if look.caption else _caption(tables, columns)
     lines = [*map(latex.comment, notes(tables, look)), latex.NEEDS]
     lines += latex.floating(body, wide=wide, caption=caption, label=look.label)
     return "\n".join(lines) + "\n"
@@ -171,7 +171,7 @@ def _typeset(cells: Sequence[PrintedCell], row: int) -> str:
     return before + text + letters
 
 
-def _caption(tables: Mapping[str, ResolutionTable], columns: Sequence[_Column], look: TableLook) -> str:
+def _caption(tables: Mapping[str, ResolutionTable], columns: Sequence[_Column]) -> str:
     """How to read the numbers, in one sentence each."""
     first = next(iter(tables.values()))
     measures = [one.measure for one in columns if one.measure != FLOOR_COLUMN]

@@ -392,11 +392,7 @@ def notes(tables: Mapping[str, ResolutionTable], look: TableLook | None = None) 
     return [*captions(tables, look), *details(tables)]
 
 
-def captions(
-    tables: Mapping[str, ResolutionTable],
-    look: TableLook | None = None,
-    mark: str = f"{NATIVE} the row's own resolution.",
-) -> list[str]:
+def captions(tables: Mapping[str, ResolutionTable], look: TableLook | None = None) -> list[str]:
     """What a reader of the numbers must know."""
     first = next(iter(tables.values()))
     what = f"{_subject(first)} {_unit(first)}"

@@ -127,8 +127,9 @@ def results_table(
 
 
 def _rates_and_decision(m: Measurement) -> tuple[str, ...]:
-    rates = (m.false_positive_rate, m.false_negative_rate, m.gap)
-    return *(share_cell(one) if m.has_threshold else "" for one in rates), decision_cell(m.decision)
+    at = m.point
+    rates = (at.false_positive_rate, at.false_negative_rate, at.gap) if m.has_threshold else ()
+    return *(map(share_cell, rates) if rates else ("", "", "")), decision_cell(m.decision)
 
 
 def _counts_and_decision(m: Any) -> tuple[str, ...]:
@@ -402,7 +403,7 @@ def utterances_file(errors: UtteranceErrors, target: str, at: OperatingPoint) ->
     """
     suffix = PurePath(target.removesuffix(".gz").removesuffix(".zst")).suffix
     if suffix == ".json":
-        return _errors_json(errors, at)
+        return [_errors_json(errors, at)]
     if suffix in (".parquet", ".pq"):
         return _errors_parquet(errors)
     return [utterances_table(errors).render("csv").encode()]
@@ -426,16 +427,12 @@ def _cell(value: Any) -> str:
     return "" if value is None else value if isinstance(value, str) else repr(value)
 
 
-def _errors_json(errors: UtteranceErrors, at: OperatingPoint) -> Iterator[bytes]:
+def _errors_json(errors: UtteranceErrors, at: OperatingPoint) -> bytes:
     head = {"spoofspan": __version__, "threshold": at.threshold, "decision": at.decision}
-    yield json.dumps(finite(head), ensure_ascii=False)[:-1].encode() + b', "utterances": ['
     columns = _error_columns(errors)
-    separator = "\n"
-    for row in zip(*columns.values(), strict=True):
-        one = finite(dict(zip(columns, row, strict=True)))
-        yield (separator + json.dumps(one, ensure_ascii=False)).encode()
-        separator = ",\n"
-    yield b"\n]}\n"
+    rows = (finite(dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    return f'{json.dumps(finite(head), ensure_ascii=False)[:-1]}, "utterances": [\n{lines}\n]}}\n'.encode()
 
 
 def _errors_parquet(errors: UtteranceErrors) -> Iterator[bytes]:

@@ -38,7 +38,7 @@ from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.scale.shard_facts import unsigned
 from spoofspan.uncertainty.event_intervals import MeasuredEvents, tallies_of_groups
-from spoofspan.uncertainty.intervals import interval_of_system
+from spoofspan.uncertainty.spreads import interval_of_system
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References

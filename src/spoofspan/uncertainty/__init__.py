@@ -6,9 +6,9 @@ it is computed). A bootstrap draws clusters instead (``clusters.py``), measures 
 EERs have a fast way of their own in ``curve_replicates.py`` and ``gathered.py``) and takes their quantiles.
 ``comparison.py`` compares systems: ``families.py`` has all differences that are judged together, ``max_t.py`` their
 adjusted p-values, ``ranks.py`` what follows for ranks, ``improvements.py`` submissions that come one after another,
-``seeds.py`` and ``variance_components.py`` systems that were trained several times. ``event_intervals.py`` and
-``group_differences.py`` do the same for events and for groups of one corpus. ``sample_size.py`` says how large a test
-set must be, ``risk_control.py`` finds a threshold that keeps a promise.
+``seeds.py`` and ``variance_components.py`` systems that were trained several times. ``event_intervals.py`` does the
+same for events, ``trial_intervals.py`` for the a-DCF of trials. ``sample_size.py`` says how large a test set must be,
+``risk_control.py`` finds a threshold that keeps a promise.
 
 Imports evaluation, which is of the same layer, and the packages below: base, data, mass, measures.
 """

@@ -9,8 +9,8 @@ some of them is added if it has an odd number of factors and taken off otherwise
 Purely bona fide utterances have no attack. Where a column says so, by one value that they alone have or by none at all,
 each of them is a cluster of its own.
 
-Replicate b has a random stream of its own, made of the seed and b, so the result has the same bits on any number of
-workers. A replicate on which the measure has no value (one class only) is drawn again, and counted.
+Replicate b has a random stream of its own, made of the seed and b, so a longer run begins with the shorter one. A
+replicate on which the measure has no value (one class only) is drawn again, and counted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ import numpy as np
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
 from spoofspan.base.progress import progress
-from spoofspan.base.threads import in_order
 from spoofspan.base.times import Float64, Int64
 from spoofspan.uncertainty.methods import DEFAULT_METHOD, METHODS, IntervalMethod, Method
 from spoofspan.uncertainty.replicates import Replicates
@@ -81,9 +80,6 @@ class Resampling:
         acceleration) draw clusters with replacement.
     seed
         Of the random draws.
-    workers
-        How many threads measure replicates; the result has the same bits with any number. None: one
-        for each core, up to four.
     clusters_are
         What the clusters are, for people; factors have their own names.
 
@@ -106,7 +102,6 @@ class Resampling:
     confidence: float = 0.95
     method: Method = DEFAULT_METHOD
     seed: int = 0
-    workers: int | None = None
     clusters_are: str = UNNAMED
 
     @property
@@ -138,7 +133,7 @@ class Resampling:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise UsageError(f"method={self.method!r}: valid: {', '.join(map(repr, METHODS))}")
-        for name in ("confidence", "replicates", "seed", *(() if self.workers is None else ("workers",))):
+        for name in ("confidence", "replicates", "seed"):
             if not isinstance(getattr(self, name), int | float | np.number):
                 raise UsageError(f"{name}={getattr(self, name)!r}: must be a number")
         if not 0 < self.confidence < 1:
@@ -148,8 +143,8 @@ class Resampling:
                 f"confidence={self.confidence!r}: an interval that holds the value less often than not; "
                 f"confidence={1 - self.confidence:g} is that of a test at the level {self.confidence:g}"
             )
-        if self.replicates < 1 or (self.workers is not None and self.workers < 1) or self.seed < 0:
-            raise UsageError("replicates and workers must be at least 1, seed at least 0")
+        if self.replicates < 1 or self.seed < 0:
+            raise UsageError("replicates must be at least 1, seed at least 0")
         if self.draws and len(self.factors) > 1:
             raise UsageError(
                 f"crossed factors ({', '.join(self.factors)}) need the method 'jackknife-t'; leave method= "
@@ -411,17 +406,12 @@ def draw_replicates(systems: Sequence[Replicates], how: Resampling) -> Sample:
     """Measure all systems on the same draws of clusters."""
     clusters = systems[0].units
     at_once = min(max(WEIGHTS_HELD // clusters, 1), 256)
-    starts = range(0, how.replicates, at_once)
-
-    def measure(start: int) -> Sample:
-        return _measure_draws(systems, how, range(start, min(start + at_once, how.replicates)))
-
     pieces = []
-    # draws and matrix products take milliseconds outside of the interpreter's lock
     with progress("bootstrap replicates", total=how.replicates) as advance:
-        for piece in in_order(measure, starts, how.workers):
-            pieces.append(piece)
-            advance(piece.values.shape[1])
+        for start in range(0, how.replicates, at_once):
+            numbers = range(start, min(start + at_once, how.replicates))
+            pieces.append(_measure_draws(systems, how, numbers))
+            advance(len(numbers))
     return Sample(np.concatenate([piece.values for piece in pieces], axis=1), sum(piece.redrawn for piece in pieces))
 
 

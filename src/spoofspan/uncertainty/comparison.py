@@ -52,11 +52,21 @@ from spoofspan.evaluation.selections import (
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import Threshold
 from spoofspan.uncertainty.clusters import Resampling
-from spoofspan.uncertainty.families import Family, Task, Trainings
+from spoofspan.uncertainty.families import Family, Systems, Task, Trainings
 from spoofspan.uncertainty.fragility import Fragility, fragility_of
+from spoofspan.uncertainty.jackknife import positive_semidefinite
 from spoofspan.uncertainty.left_out import LeftOut
-from spoofspan.uncertainty.max_t import MarginTest, margin_tests
-from spoofspan.uncertainty.measured_system import BootstrapArguments, SignedSystems, signers_of, split_arguments
+from spoofspan.uncertainty.max_t import MarginTest, adjusted_p_values, margin_tests
+from spoofspan.uncertainty.measured_system import (
+    BootstrapArguments,
+    Measured,
+    SignedSystems,
+    clusters_of,
+    leave_out,
+    signers_of,
+    split_arguments,
+)
+from spoofspan.uncertainty.random_units import UnitSpread, over_units
 from spoofspan.uncertainty.ranks import Rank, ranks
 from spoofspan.uncertainty.sentences import comparison_sentence
 from spoofspan.uncertainty.spreads import Interval, JackknifeSpread
@@ -402,29 +412,25 @@ def compare_measures(
         raise UsageError(f"margin={margin!r}: must be above 0, the smallest difference that matters")
     if one_family and against == BEST:
         raise UsageError("the best system may be another one by each measure; leave one_family= (--one-family) out")
-    more: dict[str, Any] = {"margin": margin, "one_family": one_family, "unpaired": unpaired}
-    found = _compared(references, systems, measures, options, how, thresholds, against, **more)
+    measured = Systems(references, systems, options, how, thresholds or {}, unpaired)
+    found = _compared(measured, measures, against, margin, one_family=one_family)
     if not fragility:
         return found
-
-    def task(wanted: str | Measure, names: Sequence[str], utterances: Sequence[str] | None) -> Task:
-        given = (thresholds or {}).get(str(wanted))
-        fixed = None if given is None else {name: given[name] for name in names}
-        chosen = {name: systems[name] for name in names}
-        parsed = Measure.parse(wanted)
-        return Task.of(references, chosen, parsed, options, how, fixed, unpaired=unpaired, utterances=utterances)
-
-    return tuple(_with_fragility(one, partial(task, wanted)) for one, wanted in zip(found, measures, strict=True))
+    return tuple(_with_fragility(one, measured, wanted) for one, wanted in zip(found, measures, strict=True))
 
 
-def _with_fragility(found: Comparison, task: Callable[[Sequence[str], Sequence[str] | None], Task]) -> Comparison:
+def _with_fragility(found: Comparison, systems: Systems, measure: str | Measure) -> Comparison:
     """A comparison whose verdicts say what they rest on."""
 
     def tested(one: Difference) -> Difference:
         if found.better(one) is None:
             return one
-        names = one.first, one.second
-        return replace(one, fragility=fragility_of(task(names, None), (0, 1), partial(task, names)))
+        pair = systems.only((one.first, one.second))
+
+        def remeasure(utterances: Sequence[str]) -> Task:
+            return replace(pair, utterances=utterances).task(measure)
+
+        return replace(one, fragility=fragility_of(pair.task(measure), (0, 1), remeasure))
 
     return replace(found, differences=tuple(tested(one) for one in found.differences))
 
@@ -581,9 +587,8 @@ def compare_groups(
         try:
             own, chosen = part()
             with quietly():  # small groups are cautioned in their intervals
-                (groups[value],) = _compared(
-                    references, systems, [measure], own, how, given, against, unpaired=unpaired, utterances=chosen
-                )
+                part_of_systems = Systems(references, systems, own, how, given, unpaired, chosen)
+                (groups[value],) = _compared(part_of_systems, [measure], against)
         except (UndefinedMeasureError, UsageError) as error:  # without a class, or with one cluster only
             reasons[value] = reason_of(error)
             if len(reasons) == len(parts):
@@ -681,42 +686,25 @@ def _under(options: EvaluationOptions, rules: Mapping[str, Any]) -> tuple[Evalua
 
 
 def _compared(
-    references: Truth,
-    systems: Mapping[str, Trainings],
+    systems: Systems,
     measures: Sequence[str | Measure],
-    options: EvaluationOptions,
-    how: Resampling,
-    thresholds: Mapping[str, Mapping[str, Threshold]] | None,
     against: str | None,
-    *,
     margin: float | None = None,
+    *,
     one_family: bool = False,
-    unpaired: bool = False,
-    utterances: Sequence[str] | None = None,
 ) -> tuple[Comparison, ...]:
-    """Compare systems by several measures, on all or some utterances."""
-    check_systems(systems)
-    if len(systems) < 2:
+    """Compare systems by several measures."""
+    names = systems.systems
+    check_systems(names)
+    if len(names) < 2:
         raise UsageError("compare at least two systems; for one, interval gives an interval")
-    if against is not None and against not in (*systems, BEST):
-        raise UsageError(f"against={against!r}: no such system; {nearest_name(against, (*systems, BEST))}")
+    if against is not None and against not in (*names, BEST):
+        raise UsageError(f"against={against!r}: no such system; {nearest_name(against, (*names, BEST))}")
     wanted = [Measure.parse(one) for one in measures]
-    options.refuse_proposing_without_events(wanted)
+    systems.options.refuse_proposing_without_events(wanted)
     for one in wanted:
         one.kind.ranked_by()  # or refused
-    tasks = [
-        Task.of(
-            references,
-            systems,
-            one,
-            options,
-            how,
-            (thresholds or {}).get(spelled),
-            unpaired=unpaired,
-            utterances=utterances,
-        )
-        for one, spelled in zip(wanted, map(str, measures), strict=True)
-    ]
+    tasks = [systems.task(one) for one in measures]
     families = [tasks] if one_family else [[task] for task in tasks]
     return tuple(
         _comparison(family, number, against, margin)
@@ -798,3 +786,52 @@ def _comparison(family: Family, number: int, against: str | None, margin: float 
 def _best_corrected(task: Task) -> float | None:
     """The best value without what it owes to luck; None where nothing can be said of other test sets."""
     return None if task.interval(next(iter(task.rows))).refused else task.best_corrected()
+
+
+# ---------------------------------------------------------------- groups of one corpus
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredGroups:
+    """Groups of one corpus by name (attacks, speakers, lengths), measured without each of its clusters.
+
+    All clusters of the corpus are left out in turn, from every group: speakers that are in two groups, and bona fide
+    time that several attacks are measured against, make their values move together. A cluster that a group does not
+    have leaves its value as it is. Only by the jackknife: replicates of a small group may lack a class.
+    """
+
+    measure: Measure
+    values: Mapping[str, float]
+    left_out: Sequence[LeftOut]  # of each group
+    how: Resampling
+
+    @classmethod
+    def of(cls, groups: Mapping[str, Measured], utterances: Sequence[str], how: Resampling) -> MeasuredGroups:
+        """Leave the clusters of all ``utterances`` of the corpus out of each group."""
+        clusters, some = clusters_of(groups.values(), how, utterances), next(iter(groups.values()))
+        values = {name: float(one.value) for name, one in groups.items()}
+        return cls(some.measure, values, [leave_out(one, clusters) for one in groups.values()], how)
+
+    def _spread(self, chosen: Sequence[int]) -> JackknifeSpread:
+        values = list(self.values.values())
+        left_out = [self.left_out[i] for i in chosen]
+        return JackknifeSpread.from_left_out(self.measure, self.how, [values[i] for i in chosen], left_out)
+
+    def differences(self) -> tuple[Difference, ...]:
+        """The difference of every pair of groups, first - second, with p-values for all of them together."""
+        names = list(self.values)
+        pairs = list(combinations(range(len(names)), 2))
+        found = [self._spread(pair).difference(0, 1) for pair in pairs]
+        degrees = [one.degrees_of_freedom for one, p in found if one.degrees_of_freedom is not None and not np.isnan(p)]
+        covariance = positive_semidefinite(np.nan_to_num(self._spread(range(len(names))).jackknife.covariance))
+        middle = float(np.median(degrees)) if degrees else float("inf")
+        adjusted = adjusted_p_values([p for _, p in found], pairs, covariance, middle, self.how.seed)
+        return tuple(
+            Difference(names[i], names[j], one, p, after)
+            for (i, j), (one, p), after in zip(pairs, found, adjusted, strict=True)
+        )
+
+    def as_sample(self, unit: str) -> UnitSpread:
+        """The mean over the groups as a sample of such groups, and the value of the next one."""
+        count = len(self.values)
+        return over_units(self.values, np.eye(count), self._spread(range(count)), unit)

@@ -376,11 +376,6 @@ class CostReplicates(SummedReplicates):
                 columns[:, 2 + column] += np.bincount(of_row[some], amounts[some], minlength=units)
         super().__init__(columns)
 
-    def sums(self, weights: Int64) -> npt.NDArray[Any]:
-        """Costs and amounts of both classes: a row to be given to :meth:`values_of`."""
-        sums: npt.NDArray[Any] = weights @ self.columns
-        return sums
-
     def values_of(self, sums: npt.NDArray[Any]) -> Float64:
         """The mean of the mean costs; NaN without a class."""
         with np.errstate(divide="ignore", invalid="ignore"):

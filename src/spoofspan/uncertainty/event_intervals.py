@@ -22,13 +22,14 @@ from spoofspan.base.columns import Flags, offsets_of, positions, sum_by_utteranc
 from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.progress import progress
 from spoofspan.base.times import Int64
+from spoofspan.evaluation.corpus import Signer
 from spoofspan.measures.events.event_scores import EventCorpus
 from spoofspan.measures.events.spoof_ranges import spoof_ranges
 from spoofspan.measures.events.tallies import EventTally
 from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import Clusters, dealt
 from spoofspan.uncertainty.left_out import LeftOut
-from spoofspan.uncertainty.measured_system import OnlyLeftOut, Signer
+from spoofspan.uncertainty.measured_system import OnlyLeftOut
 from spoofspan.uncertainty.optimism import halves, optimism
 
 # With more clusters than the first, as many groups as the second are left out.

@@ -8,7 +8,7 @@ also those of different measures; their covariance is what the p-values of all d
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil, isnan
 from typing import TYPE_CHECKING, TypeAlias
@@ -26,12 +26,12 @@ from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import Threshold, check_threshold
 from spoofspan.uncertainty.best import set_p_values, without_winners_curse
 from spoofspan.uncertainty.clusters import Resampling
-from spoofspan.uncertainty.jackknife import positive_semidefinite
+from spoofspan.uncertainty.jackknife import Term, positive_semidefinite
 from spoofspan.uncertainty.max_t import adjusted_p_values
 from spoofspan.uncertainty.measured_system import Measured, System, measured_systems
 from spoofspan.uncertainty.seeds import components_of, joint_interval, mean_of_rows, refuse_draws, seed_cautions
 from spoofspan.uncertainty.spreads import Interval, Spread, spread_of
-from spoofspan.uncertainty.variance_components import Term, VarianceComponents
+from spoofspan.uncertainty.variance_components import VarianceComponents
 
 if TYPE_CHECKING:
     from spoofspan.evaluation.utterances import Truth
@@ -44,6 +44,50 @@ Pair: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
+class Systems:
+    """Systems on one corpus, each with its trainings, and how they are measured.
+
+    Those that are ``unpaired`` are measured on the utterances that each has; without ``utterances``, on all.
+    """
+
+    truth: Truth
+    systems: Mapping[str, Trainings]
+    options: EvaluationOptions
+    how: Resampling
+    thresholds: Mapping[str, Mapping[str, Threshold]] = field(default_factory=dict)  # by measure and system
+    unpaired: bool = False
+    utterances: Sequence[str] | None = None
+
+    def only(self, names: Sequence[str]) -> Systems:
+        """Some of the systems."""
+        thresholds = {
+            measure: {name: one[name] for name in names if name in one} for measure, one in self.thresholds.items()
+        }
+        return replace(self, systems={name: self.systems[name] for name in names}, thresholds=thresholds)
+
+    def task(self, wanted: str | Measure) -> Task:
+        """Measure every training of every system."""
+        options, how, measure = self.options, self.how, Measure.parse(wanted)
+        if self.unpaired:
+            if how.draws:
+                raise UsageError("unpaired systems need the method 'jackknife-t'; leave method= (--interval) out")
+            options = replace(options, rules={**options.rules, "partial": True})  # each on the utterances it has
+        seeds = {name: list(one) if isinstance(one, Mapping) else [] for name, one in self.systems.items()}
+        refuse_draws(how.draws and any(seeds.values()))
+        scores: dict[str, System] = {}
+        rows: dict[str, list[int]] = {}
+        for name, one in self.systems.items():
+            trained = {training_name(name, s): one[s] for s in one} if isinstance(one, Mapping) else {name: one}
+            rows[name] = list(range(len(scores), len(scores) + len(trained)))
+            scores |= trained
+        fixed = _fixed_thresholds(measure, scores, rows, self.thresholds.get(str(wanted)))
+        measured = measured_systems(
+            self.truth, scores, measure, options, fixed, unpaired=self.unpaired, utterances=self.utterances
+        )
+        return Task(measure, measured, rows, seeds, spread_of(measured, how))
+
+
+@dataclass(frozen=True, eq=False)
 class Task:
     """Systems measured by one measure, each with its trainings, ready to be compared."""
 
@@ -52,36 +96,6 @@ class Task:
     rows: Mapping[str, list[int]]  # system -> which of these are its trainings
     seeds: Mapping[str, list[str]]
     spread: Spread
-
-    @classmethod
-    def of(
-        cls,
-        truth: Truth,
-        systems: Mapping[str, Trainings],
-        measure: Measure,
-        options: EvaluationOptions,
-        how: Resampling,
-        thresholds: Mapping[str, Threshold] | None,
-        *,
-        unpaired: bool = False,
-        utterances: Sequence[str] | None = None,
-    ) -> Task:
-        """Measure every training of every system, on all or some utterances."""
-        if unpaired:
-            if how.draws:
-                raise UsageError("unpaired systems need the method 'jackknife-t'; leave method= (--interval) out")
-            options = replace(options, rules={**options.rules, "partial": True})  # each on the utterances it has
-        seeds = {name: list(one) if isinstance(one, Mapping) else [] for name, one in systems.items()}
-        refuse_draws(how.draws and any(seeds.values()))
-        scores: dict[str, System] = {}
-        rows: dict[str, list[int]] = {}
-        for name, one in systems.items():
-            trained = {training_name(name, s): one[s] for s in one} if isinstance(one, Mapping) else {name: one}
-            rows[name] = list(range(len(scores), len(scores) + len(trained)))
-            scores |= trained
-        fixed = _fixed_thresholds(measure, scores, rows, thresholds)
-        measured = measured_systems(truth, scores, measure, options, fixed, unpaired=unpaired, utterances=utterances)
-        return cls(measure, measured, rows, seeds, spread_of(measured, how))
 
     def with_replicates(self, replicates: int) -> Task:
         """The task with more replicates."""

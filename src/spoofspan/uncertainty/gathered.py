@@ -28,7 +28,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.times import Int64
 from spoofspan.data.scores import Higher, Values
@@ -37,6 +36,7 @@ from spoofspan.mass.score_mass import NS_PER_BLOCK, Columns, ScoreMass, Utteranc
 from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.eer import SAMPLE, Amounts, Reached, crossing, sum_ties
 from spoofspan.measures.operating_point import Totals
+from spoofspan.uncertainty.left_out import sampled_scores
 from spoofspan.uncertainty.replicates import ExactColumns, add_by_unit, all_but_one, confusions_by_unit, each_by_unit
 
 # Columns of sums per unit that stand before those of the groups.
@@ -46,8 +46,6 @@ MOST_GROUPS = 512
 MANY_GROUPS = 6
 # So many sums of units in groups are held for each class (64 MB).
 MOST_SUMS = 1 << 23
-# Multiplied by this odd number (2^64 over the golden ratio), the bits of scores that are alike are not.
-MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 # Bona fide and spoof amounts below each group and below the end of the last.
 Below = tuple[list[int], list[int]]
@@ -298,43 +296,3 @@ def _grouped(mass: ScoreMass, sums: Int64, rows: tuple[Values, Int64, Int64, Int
     columns = ExactColumns(np.concatenate((sums[:, :TOTALS], *cumulated), axis=1))
     facts = mass.higher, mass.unit, mass.uncovered
     return Gathered(columns, scores[ends - 1], ends, group_ends, unit, bona_fide, spoof, facts)
-
-
-# ---------------------------------------------------------------- a sample of the scores
-
-
-def sampled_scores(mass: ScoreMass) -> Columns:
-    """Distinct scores of a mass of any size, rising, and how much of each class has them: all, or of many every 2^k-th.
-
-    The bits of a score decide whether it is taken, so neither the order of the rows nor shards make a difference.
-    """
-    held: list[Columns] = []
-    rows, every = 0, 0
-    for block in mass.blocks():
-        scores: Values = block.scores.astype(np.float64, copy=False)
-        taken = _taken(scores, every)
-        held.append((scores[taken], block.bona_fide[taken], block.spoof[taken]))
-        rows += held[-1][0].size
-        if rows > 4 * SAMPLE:
-            held, every = _thinned(held, every)
-            rows = held[0][0].size
-    (sample,), _ = _thinned(held, every)
-    return sample
-
-
-def _thinned(held: Sequence[Columns], every: int) -> tuple[list[Columns], int]:
-    """Put equal scores together, and take fewer until they are few enough: every 2^k-th, and k."""
-    scores, (bona_fide, spoof) = sum_ties(*(np.concatenate(column) for column in zip(*held, strict=True)))
-    while scores.size > 2 * SAMPLE:
-        every += 1
-        taken = _taken(scores, every)
-        scores, bona_fide, spoof = scores[taken], bona_fide[taken], spoof[taken]
-    return [(scores, bona_fide, spoof)], every
-
-
-def _taken(scores: Values, every: int) -> Flags:
-    if not every:
-        return np.ones(scores.size, bool)
-    mixed = (scores + 0.0).view(np.uint64) * MIXER  # - 0.0 is 0.0
-    flags: Flags = mixed >> np.uint64(64 - every) == 0
-    return flags

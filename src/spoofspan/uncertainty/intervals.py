@@ -10,7 +10,6 @@ frames**. The frames of an utterance are alike, so counting them as independent 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from math import nan
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -24,9 +23,9 @@ from spoofspan.measures.operating_point import Threshold
 from spoofspan.uncertainty.clusters import ClusterCounts, Clusters, Resampling
 from spoofspan.uncertainty.jackknife import Jackknife, bounds
 from spoofspan.uncertainty.left_out import LeftOut, class_flags, sums_by_unit
-from spoofspan.uncertainty.measured_system import BootstrapArguments, Measured, System, measured_system, split_arguments
+from spoofspan.uncertainty.measured_system import BootstrapArguments, System, measured_system, split_arguments
 from spoofspan.uncertainty.replicates import MeasuredReplicates
-from spoofspan.uncertainty.spreads import Interval, JackknifeSpread, PercentileSpread, spread_of
+from spoofspan.uncertainty.spreads import Interval, PercentileSpread, interval_of_system
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -55,8 +54,8 @@ def interval(
     threshold
         Of a measure at a threshold.
     **arguments
-        Those of :class:`~spoofspan.Resampling` (``clusters``, ``confidence``, ``method``, ``replicates``, ``seed``,
-        ``workers``), ``convention``, ``eer_rule``, ``scores_are``, ``asv_scores``, ``asv_rates``,
+        Those of :class:`~spoofspan.Resampling` (``clusters``, ``confidence``, ``method``, ``replicates``, ``seed``),
+        ``convention``, ``eer_rule``, ``scores_are``, ``asv_scores``, ``asv_rates``,
         and every rule of :class:`~spoofspan.Rules`.
 
     Returns
@@ -84,12 +83,6 @@ def interval(
     return interval_of_system(measured_system(references, scores, Measure.parse(measure), options, threshold), how)
 
 
-def interval_of_system(system: Measured, how: Resampling) -> Interval:
-    """The interval of a system that was measured."""
-    spread = spread_of({"": system}, how)
-    return replace(spread.one(0), spread=spread if isinstance(spread, JackknifeSpread) else None)
-
-
 def bootstrap_of(
     mass: ScoreMass,
     function: Callable[[ScoreMass], float],
@@ -99,10 +92,9 @@ def bootstrap_of(
     confidence: float = 0.95,
     method: Literal["percentile", "bca"] = "percentile",
     seed: int = 0,
-    workers: int | None = None,
 ) -> Interval:
     """Give any function of a mass its interval; the function is called once per replicate."""
-    how = Resampling(clusters, replicates, confidence, method, seed, workers)
+    how = Resampling(clusters, replicates, confidence, method, seed)
     drawn = Clusters.of(mass.utterances, clusters)
     units = drawn.units_of(mass.utterances)
     engine = MeasuredReplicates(mass, units, drawn.count, function)

@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, fsum, isclose, isnan, log, nan, sqrt
+from math import exp, fsum, inf, isclose, isnan, log, nan, sqrt
 
 import numpy as np
 
@@ -112,6 +112,25 @@ def is_share(measure: Measure) -> bool:
 
 
 @dataclass(frozen=True)
+class Term:
+    """A variance that is added (or, if negative, taken off), and its degrees of freedom."""
+
+    variance: float
+    degrees: float
+
+
+def satterthwaite(terms: Sequence[Term]) -> Term:
+    """The sum of variances, with the degrees of freedom of the chi-squared law that is nearest to its own.
+
+    >>> satterthwaite([Term(2.0, 10), Term(2.0, 10)])
+    Term(variance=4.0, degrees=20.0)
+    """
+    whole = sum(term.variance for term in terms)
+    spread = sum(term.variance**2 / term.degrees for term in terms)
+    return Term(whole, max(whole**2 / spread, 1.0) if spread else inf)
+
+
+@dataclass(frozen=True)
 class Estimate:
     """A value, its standard error from one test set to the next, and the degrees of freedom of that."""
 
@@ -131,6 +150,13 @@ class Estimate:
     def reach(self, confidence: float) -> float:
         """How far the interval reaches to either side."""
         return quantile(confidence, self.degrees_of_freedom) * self.standard_error
+
+    def with_terms(self, terms: Sequence[Term]) -> Estimate:
+        """The estimate, if it varies by more than its jackknife says."""
+        if not terms:
+            return self
+        whole = satterthwaite([Term(self.standard_error**2, self.degrees_of_freedom), *terms])
+        return Estimate(self.value, sqrt(whole.variance), whole.degrees)
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,20 +33,22 @@ import numpy.typing as npt
 from spoofspan.base.columns import Flags
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Values
-from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_mass import Columns, ScoreMass
 from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.confusion import ConfusionMatrix, Formula
+from spoofspan.measures.eer import SAMPLE, sum_ties
 from spoofspan.measures.kind import Kept, RatioKind
 from spoofspan.measures.measure import MeasureSettings
 from spoofspan.measures.operating_point import OperatingPoint, Totals, called_spoof, point_at, totals
 from spoofspan.uncertainty.clusters import UNNAMED, ClusterCounts
-from spoofspan.uncertainty.gathered import sampled_scores
 from spoofspan.uncertainty.replicates import confusions_by_unit
 
 # A chord of the curve reaches so many standard errors to either side.
 CHORD = 2.0
 # With fewer clusters that have an error of a class there is a caution.
 FEW_WITH_ERRORS = 5
+# Multiplied by this odd number (2^64 over the golden ratio), the bits of scores that are alike are not.
+MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,3 +273,43 @@ def _point_at_place(mass: ScoreMass, distinct: Values, place: int) -> OperatingP
         whole = totals(mass)
         return whole.point(None, whole.bona_fide, whole.spoof)
     return point_at(mass, mirrored(float(distinct[place]), mass.higher))
+
+
+# ---------------------------------------------------------------- a sample of the scores
+
+
+def sampled_scores(mass: ScoreMass) -> Columns:
+    """Distinct scores of a mass of any size, rising, and how much of each class has them: all, or of many every 2^k-th.
+
+    The bits of a score decide whether it is taken, so neither the order of the rows nor shards make a difference.
+    """
+    held: list[Columns] = []
+    rows, every = 0, 0
+    for block in mass.blocks():
+        scores: Values = block.scores.astype(np.float64, copy=False)
+        taken = _taken(scores, every)
+        held.append((scores[taken], block.bona_fide[taken], block.spoof[taken]))
+        rows += held[-1][0].size
+        if rows > 4 * SAMPLE:
+            held, every = _thinned(held, every)
+            rows = held[0][0].size
+    (sample,), _ = _thinned(held, every)
+    return sample
+
+
+def _thinned(held: Sequence[Columns], every: int) -> tuple[list[Columns], int]:
+    """Put equal scores together, and take fewer until they are few enough: every 2^k-th, and k."""
+    scores, (bona_fide, spoof) = sum_ties(*(np.concatenate(column) for column in zip(*held, strict=True)))
+    while scores.size > 2 * SAMPLE:
+        every += 1
+        taken = _taken(scores, every)
+        scores, bona_fide, spoof = scores[taken], bona_fide[taken], spoof[taken]
+    return [(scores, bona_fide, spoof)], every
+
+
+def _taken(scores: Values, every: int) -> Flags:
+    if not every:
+        return np.ones(scores.size, bool)
+    mixed = (scores + 0.0).view(np.uint64) * MIXER  # - 0.0 is 0.0
+    flags: Flags = mixed >> np.uint64(64 - every) == 0
+    return flags

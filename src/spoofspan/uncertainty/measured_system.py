@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial, singledispatch
 from math import isnan
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.rules import RULES
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.evaluation.corpus import Corpus, corpus_of
+from spoofspan.evaluation.corpus import Corpus, Signer, corpus_of
 from spoofspan.evaluation.plan import EvaluationOptions, MeasuringArguments, Plan, no_point
 from spoofspan.evaluation.signature import Signature
 from spoofspan.mass.score_mass import ScoreMass
@@ -43,50 +43,16 @@ from spoofspan.uncertainty.replicates import (
 
 if TYPE_CHECKING:
     from spoofspan.evaluation.utterances import Truth
+    from spoofspan.uncertainty.event_intervals import MeasuredEvents
+    from spoofspan.uncertainty.trial_intervals import MeasuredTrials
 
-Signer = Callable[[], Signature]
+# One measure of one system, ready to be taken again without any cluster.
+Measured: TypeAlias = "MeasuredSystem | MeasuredEvents | MeasuredTrials"
 # Of measures without a fast way, more clusters than this are left out in groups.
 MOST_LEFT_OUT, GROUPS_LEFT_OUT = 2000, 1000
 # Of the evaluation; the last three say how proposals are made for event measures.
 OPTIONS = ("convention", "eer_rule", "scores_are", "asv_scores", "asv_rates", "smoothing", "min_duration", "merge_gap")
 System: TypeAlias = "Scores | Proposals | UtteranceScores"  # what one training of a system said
-
-
-class Measured(Protocol):
-    """One measure of one system, ready to be taken again without any cluster."""
-
-    @property
-    def measure(self) -> Measure:
-        """Measure of the value."""
-
-    @property
-    def value(self) -> float:
-        """Its value on the test set."""
-
-    @property
-    def utterances(self) -> Sequence[str]:
-        """Utterances that were measured."""
-
-    @property
-    def signer(self) -> Signer | None:
-        """Signer of the value."""
-
-    @property
-    def shared(self) -> Mapping[str, str]:
-        """Settings that numbers share to be compared."""
-
-    @property
-    def spoofed(self) -> Collection[str]:
-        """The utterances with any spoof."""
-
-    def left_out(self, clusters: Clusters) -> LeftOut:
-        """The value without each cluster of one factor in turn."""
-
-    def replicates(self, clusters: Clusters) -> Replicates:
-        """The fastest exact way to measure draws of clusters."""
-
-    def amounts(self, clusters: Clusters) -> Int64:
-        """Amounts of both classes in each cluster."""
 
 
 class OnlyLeftOut:
@@ -129,7 +95,6 @@ class BootstrapArguments(MeasuringArguments, total=False):
     confidence: float
     method: Method
     seed: int
-    workers: int | None
     clusters_are: str
 
 

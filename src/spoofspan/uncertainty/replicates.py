@@ -141,15 +141,16 @@ class ExactColumns:
 
 
 class SummedReplicates(ABC):
-    """Replicates whose values are functions of sums over units, so that two systems may swap units."""
+    """Replicates whose values are functions of sums over units."""
 
     def __init__(self, columns: npt.NDArray[Any]) -> None:
         self.columns = columns  # a row for each unit
         self.units = len(columns)
 
-    @abstractmethod
     def sums(self, weights: Int64) -> npt.NDArray[Any]:
         """The sums of each replicate: a row to be given to :meth:`values_of`."""
+        sums: npt.NDArray[Any] = weights @ self.columns
+        return sums
 
     @abstractmethod
     def values_of(self, sums: npt.NDArray[Any]) -> Float64:
@@ -241,11 +242,6 @@ class MeanReplicates(SummedReplicates):
         # of each unit: the sum of its values, and how many there are
         counts = np.bincount(unit, minlength=units)
         super().__init__(np.stack([np.bincount(unit, values[known], minlength=units), counts], axis=1))
-
-    def sums(self, weights: Int64) -> npt.NDArray[Any]:
-        """Sum and count of each replicate: a row to be given to :meth:`values_of`."""
-        sums: npt.NDArray[Any] = weights @ self.columns
-        return sums
 
     def values_of(self, sums: npt.NDArray[Any]) -> Float64:
         """The mean of each row; NaN where nothing was counted."""

@@ -66,37 +66,12 @@ SAFEGUARD = 0.6
 POINTS = 400
 
 
-def power_of(difference: float, deviation: float, clusters: float, level: float, samples: int = 1) -> float:
-    """The chance that a two-sided t test at the level finds a difference.
-
-    Parameters
-    ----------
-    difference
-        The true one.
-    deviation
-        The standard deviation of the difference that one cluster gives.
-    clusters
-        How many there are, for each system.
-    level
-        As 0.05.
-    samples
-        1: both systems on the same clusters. 2: on different ones.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> round(power_of(0.5, 1.0, 34, 0.05), 3)  # of standard deviations: textbooks say 34 pairs for 80 %
-    0.808
-
-    """
-    return power_with(difference, deviation / math.sqrt(clusters), samples * (clusters - 1), level)
-
-
 def power_with(difference: float, standard_error: float, degrees: float, level: float) -> float:
-    """The same, given the standard error of the difference and its degrees of freedom."""
+    """The chance that a two-sided t test at the level finds a true difference.
+
+    >>> round(power_with(0.5, 1 / math.sqrt(34), 33, 0.05), 3)  # 34 pairs, of standard deviations: textbooks say 80 %
+    0.808
+    """
     if not standard_error:
         return 1.0
     distance, critical = abs(difference) / standard_error, quantile(1 - level, degrees)
@@ -108,21 +83,15 @@ def power_with(difference: float, standard_error: float, degrees: float, level: 
     return float(np.dot(density, found) / density.sum())
 
 
-def clusters_needed(difference: float, deviation: float, power: float, level: float, samples: int = 1) -> int:
-    """The fewest clusters (for each system) with which a difference is found with at least this power."""
-    return _fewest(Design({CLUSTER: 1}, {(CLUSTER,): deviation**2}), (CLUSTER,), difference, power, level, samples)
-
-
-CLUSTER = "cluster"
-
-
 def _power(design: Design, levels: Mapping[str, float], difference: float, level: float, samples: int) -> float:
     """The power with these levels; a test has as many degrees of freedom as the scarcest factor allows."""
     degrees = samples * (min(levels.values()) - 1)
     return power_with(difference, math.sqrt(design.variance(levels)), degrees, level)
 
 
-def _fewest(design: Design, growing: Sequence[str], difference: float, power: float, level: float, samples: int) -> int:
+def levels_needed(
+    design: Design, growing: Sequence[str], difference: float, power: float, level: float, samples: int
+) -> int:
     """The fewest levels of the first growing factor with which a difference is found with at least this power."""
     if not difference:
         raise UsageError("equal values cannot be told apart; give two different ones")
@@ -141,12 +110,8 @@ def _fewest(design: Design, growing: Sequence[str], difference: float, power: fl
     return high
 
 
-def detectable_difference(deviation: float, clusters: int, power: float, level: float, samples: int = 1) -> float:
-    """Smallest difference detectable with n clusters at this power."""
-    return _detectable(deviation / math.sqrt(clusters), samples * (clusters - 1), power, level)
-
-
-def _detectable(standard_error: float, degrees: float, power: float, level: float) -> float:
+def detectable_difference(standard_error: float, degrees: float, power: float, level: float) -> float:
+    """The smallest difference that is found with this power."""
     low, high = 0.0, standard_error
     while power_with(high, standard_error, degrees, level) < power:
         low, high = high, 2 * high
@@ -409,7 +374,7 @@ def sample_size(
 
         def fewest(factor: float) -> int | None:
             try:
-                return _fewest(made.times(factor), growing, difference, power, level, samples)
+                return levels_needed(made.times(factor), growing, difference, power, level, samples)
             except UsageError:
                 if len(growing) == len(made.levels):
                     raise
@@ -428,7 +393,7 @@ def sample_size(
             high,
             None if ratio is None else math.ceil(ratio * utterances - 1e-9),
             _power(made, made.levels, difference, level, samples),
-            _detectable(error, degrees, power, level),
+            detectable_difference(error, degrees, power, level),
         )
 
     ends = safe = None

@@ -36,12 +36,11 @@ from spoofspan.measures.kind import Scale
 from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import ATTACK, ClusterCounts, Clusters, Resampling, draw_replicates, estimand
 from spoofspan.uncertainty.curve_replicates import EerReplicates
-from spoofspan.uncertainty.jackknife import Estimate, Jackknife, bounds, is_share
+from spoofspan.uncertainty.jackknife import Estimate, Jackknife, Term, bounds, is_share
 from spoofspan.uncertainty.left_out import LeftOut, class_flags, count_left_out
 from spoofspan.uncertainty.measured_system import Measured, clusters_of, leave_out
 from spoofspan.uncertainty.methods import METHODS, Method
 from spoofspan.uncertainty.replicates import Replicates
-from spoofspan.uncertainty.variance_components import Term, with_terms
 
 
 def quantiles(replicates: Float64, shares: tuple[float, float]) -> tuple[float, float]:
@@ -403,13 +402,13 @@ class JackknifeSpread(Spread):
 
     def p_value_below(self, contrast: Float64, terms: Sequence[Term], bound: float) -> float:
         """One side of the p-value by Student's t."""
-        found = with_terms(self.jackknife.estimate(contrast), terms)
+        found = self.jackknife.estimate(contrast).with_terms(terms)
         two_sided = replace(found, value=found.value - bound).p_value
         return two_sided / 2 if found.value < bound else 1 - two_sided / 2
 
     def interval(self, contrast: Float64, terms: Sequence[Term] = ()) -> Interval:
         """The interval by Student's t, and by errors that were not seen."""
-        found = with_terms(self.jackknife.estimate(contrast), terms)
+        found = self.jackknife.estimate(contrast).with_terms(terms)
         reason = self.jackknife.refusal
         low = high = nan
         if reason is None:
@@ -568,6 +567,12 @@ def spread_of(measured: Mapping[str, Measured], how: Resampling) -> Spread:
     """The spread of several systems by the method that is asked for."""
     systems = list(measured.values())
     return how.chosen.spread.of(systems, clusters_of(systems, how), how)
+
+
+def interval_of_system(system: Measured, how: Resampling) -> Interval:
+    """The interval of a system that was measured."""
+    spread = spread_of({"": system}, how)
+    return replace(spread.one(0), spread=spread if isinstance(spread, JackknifeSpread) else None)
 
 
 def _amounts(engine: Replicates, system: Measured, clusters: Clusters) -> Int64:

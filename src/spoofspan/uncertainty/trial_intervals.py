@@ -17,6 +17,7 @@ import numpy as np
 from spoofspan.base.columns import Flags, positions
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.utterance_scores import TRIALS, UtteranceScores
+from spoofspan.evaluation.corpus import Signer
 from spoofspan.evaluation.plan import Plan
 from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.measure import Measure
@@ -24,7 +25,7 @@ from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.tandem import trial_costs
 from spoofspan.uncertainty.clusters import Clusters
 from spoofspan.uncertainty.left_out import LeftOut
-from spoofspan.uncertainty.measured_system import OnlyLeftOut, Signer
+from spoofspan.uncertainty.measured_system import OnlyLeftOut
 from spoofspan.uncertainty.optimism import halves, optimism
 
 

@@ -26,34 +26,7 @@ from typing import Any
 import numpy as np
 
 from spoofspan.base.times import Float64
-from spoofspan.uncertainty.jackknife import Estimate
-
-
-@dataclass(frozen=True)
-class Term:
-    """A variance that is added (or, if negative, taken off), and its degrees of freedom."""
-
-    variance: float
-    degrees: float
-
-
-def satterthwaite(terms: Sequence[Term]) -> Term:
-    """The sum of variances, with the degrees of freedom of the chi-squared law that is nearest to its own.
-
-    >>> satterthwaite([Term(2.0, 10), Term(2.0, 10)])
-    Term(variance=4.0, degrees=20.0)
-    """
-    whole = sum(term.variance for term in terms)
-    spread = sum(term.variance**2 / term.degrees for term in terms)
-    return Term(whole, max(whole**2 / spread, 1.0) if spread else math.inf)
-
-
-def with_terms(estimate: Estimate, terms: Sequence[Term]) -> Estimate:
-    """An estimate that varies by more than its jackknife says."""
-    if not terms:
-        return estimate
-    whole = satterthwaite([Term(estimate.standard_error**2, estimate.degrees_of_freedom), *terms])
-    return Estimate(estimate.value, math.sqrt(whole.variance), whole.degrees)
+from spoofspan.uncertainty.jackknife import Term, satterthwaite
 
 
 @dataclass(frozen=True)

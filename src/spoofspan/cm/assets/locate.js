@@ -49,7 +49,7 @@
     word("sound", TOP.sound + SOUND / 2 + 4);
     word("8 kHz", TOP.levels + 9);
     word("0", TOP.levels + LEVELS - 2);
-    word(narrow ? "called" : "suspected", TOP.lane + 10);
+    word(narrow ? "ranges" : "suspected", TOP.lane + 10);
     strips.drawSound(one, picture, { peaks: one.peaks, seconds: one.duration, loudest: Math.max(one.loudest, 0.05) }, TOP.sound, SOUND);
     strips.drawScores(one, picture, one.scores, data.threshold, TOP.scores, TOP.scores + SCORES);
     pen.save();

@@ -18,15 +18,19 @@ from spoofspan.base.times import SECOND, Float64, Int64
 from spoofspan.corpus.audit.material import Utterance
 from spoofspan.corpus.audit.statistics import (
     BANDS,
+    CODECS,
+    GRIDS,
     HOP,
+    JOINT_STATISTICS,
+    NEAR,
     OUTER,
     RUN_STATISTICS,
     TICK,
     UTTERANCE_STATISTICS,
     MeasuredSound,
     changes_of,
+    name_parts,
 )
-from spoofspan.corpus.audit.traces import CODECS, GRIDS, JOINT_STATISTICS, NEAR, name_parts
 
 FRAME, RUN, UTTERANCE, JOINT = "frame", "run", "utterance", "joint"
 SPEAKER, HEADER, NAME = "speaker", "header", "name"

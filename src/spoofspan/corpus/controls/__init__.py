@@ -5,10 +5,8 @@
     edits.py            the edits, and the plan of every control
     making.py           a folder of controls, built of recordings; codecs        <- build
     control_set.py      a folder of controls, read and checked                   <- read
-    alarms.py           flagged time, in a control and in the unedited recording
-    authenticity.py     the alarms on real spoofs that the cut does not explain
-    measuring.py        any systems on controls                                  <- evaluate
-    control_tables.py   the result as tables
+    authenticity.py     flagged time, and the alarms on real spoofs that the cut does not explain
+    measuring.py        any systems on controls, and the result as tables        <- evaluate
 
 ``docs/controls.md`` has the definitions. Public: ``spoofspan.controls.build``, ``read`` and ``evaluate``.
 """

@@ -30,9 +30,9 @@ from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.base.times import Int64, duration_ns, edges_before, grid_edges
 from spoofspan.data.references import BONA_FIDE, LABELS, SPOOF, References
 from spoofspan.data.scores import Scores
+from spoofspan.formats.file_names import checked_resolution, is_official_labels
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.pickles import NPY, PICKLE, check_text, first_opcode, npy_header, read_dict
-from spoofspan.formats.resolutions import OFFICIAL_LABELS, checked_resolution, file_name
 from spoofspan.formats.sources import MOST_UNPACKED, UNPACKED_ALLOWANCE, Source
 from spoofspan.formats.text.frame_lines import check_frames
 from spoofspan.formats.text.rows import label_and_attack
@@ -140,7 +140,7 @@ def references_from_arrays(
     runs: dict[str, tuple[Int64, npt.NDArray[np.int64]]] = {}  # the edges of its ranges, and their labels as words
     durations = None if options.durations is None else dict(options.durations)
     for source, resolution, arrays in found:
-        is_official = official and OFFICIAL_LABELS.search(file_name(source.name)) is not None
+        is_official = official and is_official_labels(source.name)
         for utterance, array in arrays.items():
             place = f"{source.name}: utterance {utterance!r}"
             codes = words.codes_of(_as_array(array), source, place, problems, options, is_official)

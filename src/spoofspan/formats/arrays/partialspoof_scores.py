@@ -25,9 +25,9 @@ from spoofspan.base.numbers import is_number
 from spoofspan.base.times import Float64
 from spoofspan.data.scores import Scores
 from spoofspan.formats.arrays.npz import Seen
+from spoofspan.formats.file_names import stated_resolution
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.pickles import first_opcode, portable, read_list
-from spoofspan.formats.resolutions import stated_resolution
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.frame_lines import check_frames
 

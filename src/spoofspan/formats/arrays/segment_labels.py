@@ -23,9 +23,9 @@ from spoofspan.formats.arrays.npz import (
     recognises_dict,
     references_from_arrays,
 )
+from spoofspan.formats.file_names import stated_resolution
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.pickles import portable, read_dict
-from spoofspan.formats.resolutions import stated_resolution
 from spoofspan.formats.sources import Source
 
 RESOLUTION = 0.01  # seconds; the finest of the official files

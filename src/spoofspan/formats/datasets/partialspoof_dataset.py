@@ -325,27 +325,23 @@ def files_below(folder: Path) -> Iterator[Path]:
 def _choose_labels(found: _Folder, source: str | None) -> Path:
     """The file of labels that is meant."""
     rttms = {path.name.removesuffix(".gz").removesuffix(".zst"): path for path in found.all_of(RTTM)}
-    how = "choose one with source= (--reference-source)"
-    if source is None:
-        for name in (*RTTM_NAMES, *(rttms if len(rttms) == 1 else ())):
-            if name in rttms:
-                return rttms[name]
-        if rttms:
-            raise UsageError(f"there are several RTTM files of {found.subset!r}; {how}: {', '.join(rttms)}")
-    elif source in rttms:
-        return rttms[source]
     segments = _segments(found)
-    if source is None:
-        instead = f"; there are segment labels, {how}: {', '.join(segments)}" if segments else ""
-        raise DataError(f"there is no RTTM file of the set {found.subset!r}; {found.sought(RTTM)}{instead}")
-    if source in segments:
-        return segments[source]
-    if source.partition("@")[0] != SEGMENT_LABELS:
-        known = nearest_name(source, [*rttms, *segments])
-        raise UsageError(f"no labels are called {source!r} in {found.folder}: {known}; {found.sought(RTTM)}")
-    if not segments:
-        raise DataError(f"there are no segment labels of the set {found.subset!r}; {found.sought(SEGMENTS)}")
-    raise UsageError(f"{source!r}: say at which resolution; there are {', '.join(segments)}")
+    known = rttms | segments
+    if source in known:
+        return known[source]
+    if source is not None:
+        raise UsageError(
+            f"no labels are called {source!r} in {found.folder}: {nearest_name(source, known)}; {found.sought(RTTM)}; "
+            f"{found.sought(SEGMENTS)}"
+        )
+    usual = [name for name in RTTM_NAMES if name in rttms]
+    if usual or len(rttms) == 1:
+        return rttms[[*usual, *rttms][0]]
+    how = "choose one with source= (--reference-source)"
+    if rttms:
+        raise UsageError(f"there are several RTTM files of {found.subset!r}; {how}: {', '.join(rttms)}")
+    instead = f"; there are segment labels, {how}: {', '.join(segments)}" if segments else ""
+    raise DataError(f"there is no RTTM file of the set {found.subset!r}; {found.sought(RTTM)}{instead}")
 
 
 def _segments(found: _Folder) -> dict[str, Path]:

@@ -33,8 +33,8 @@ from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.lazy import LazyMapping
 from spoofspan.base.times import milliseconds
 from spoofspan.data.scores import Scores
+from spoofspan.formats.file_names import SCORE_ALI_PER_SECOND, resolution_in_name
 from spoofspan.formats.reading import read_scores
-from spoofspan.formats.resolutions import SCORE_ALI_PER_SECOND, resolution_in_name
 from spoofspan.formats.sources import HF_STATE, sources
 
 PLACEHOLDERS = ("resolution", "seed", "system", "set")
@@ -210,7 +210,7 @@ def _matching(parts: list[str], pattern: str, set_name: str | None) -> list[Syst
                 stated,
                 said.get("system", ""),
                 said.get("seed", ""),
-                label=_label(parts, said, Path(path)),
+                label=_label(match, Path(path)),
                 glob="" if told else wild,
             )
         )
@@ -228,15 +228,15 @@ def _compiled(parts: list[str], pattern: str, set_name: str | None) -> tuple[re.
             expression += re.escape(part)
         elif part.startswith("["):
             inside = name.replace("\\", "\\\\")
-            expression += f"(?P<_{i}>[{'^' + inside[1:] if inside.startswith('!') else inside}])"
+            expression += f"[{'^' + inside[1:] if inside.startswith('!') else inside}]"
         elif not part.startswith("{"):
-            expression += f"(?P<_{i}>{_GLOB[part]})"
+            expression += _GLOB[part]
         elif name not in PLACEHOLDERS:
             raise UsageError(f"{pattern!r}: no placeholder {part}: {nearest_name(name, PLACEHOLDERS)}")
         elif name == "set":
-            expression += re.escape(fill_in_set(part, set_name))
+            expression += f"(?P<set_{i}>{re.escape(fill_in_set(part, set_name))})"
         elif name in seen:
-            expression += f"(?P={name})"
+            expression += f"(?P<{name}_{i}>(?P={name}))"
         else:
             seen.add(name)
             expression += f"(?P<{name}>{_RESOLUTION if name == 'resolution' else '[^/]+'})"
@@ -245,14 +245,14 @@ def _compiled(parts: list[str], pattern: str, set_name: str | None) -> tuple[re.
     return re.compile(expression), units
 
 
-def _label(parts: list[str], said: Mapping[str, str], path: Path) -> str:
+def _label(match: re.Match[str], path: Path) -> str:
     """The name of a matching file without its seed and its set; that of the folder, if nothing else is left."""
-    if not {"{seed}", "{set}"}.intersection(parts):
+    spans = [match.span(group) for group in match.re.groupindex if group.startswith(("seed", "set"))]
+    if not spans:
         return path.name
-    text = ""
-    for i, part in enumerate(parts):
-        group = part[1:-1] if part.startswith("{") else f"_{i}"
-        text += part if i % 2 == 0 else "" if group in ("seed", "set") else said[group]
+    text = path.as_posix()
+    for first, last in sorted(spans, reverse=True):
+        text = text[:first] + text[last:]
     *folders, name = text.split("/")
     ending = _unpacked(path.name)
     ending = path.name[len(ending) - len(Path(ending).suffix) :]  # with that of a packed file

@@ -72,25 +72,6 @@ def columns_of(obj: Any) -> list[str]:
     return column_names(arrow_table(obj).column_names)
 
 
-def labels_from(obj: Any, spoof_label: int | None = None) -> dict[str, str]:
-    """The label of each utterance, from a data frame with the columns utterance and label.
-
-    >>> import pyarrow as pa
-    >>> labels_from(pa.table({"utterance": ["u1", "u2"], "label": [0, 1]}), spoof_label=1)
-    {'u1': 'bonafide', 'u2': 'spoof'}
-    """
-    labels = _by_utterance(obj, "label")
-    if not all(isinstance(label, str) for label in labels.values()):
-        if spoof_label is None:
-            raise UsageError("these labels are numbers; say which of them means spoof: spoof_label=1 (or 0)")
-        named = {spoof_label: "spoof", 1 - spoof_label: "bonafide"}
-        for utterance, label in labels.items():
-            if label not in named:
-                raise DataError(f"utterance {utterance!r}: the label must be 0 or 1, not {label!r}")
-        labels = {utterance: named[label] for utterance, label in labels.items()}
-    return labels
-
-
 def utterance_scores_from(obj: Any, *, higher: Higher) -> UtteranceScores:
     """Make UtteranceScores of a data frame with the columns utterance and score.
 
@@ -98,12 +79,17 @@ def utterance_scores_from(obj: Any, *, higher: Higher) -> UtteranceScores:
     >>> utterance_scores_from(pa.table({"utterance": ["u1", "u2"], "score": [0.9, -0.4]}), higher="bonafide")
     UtteranceScores(2 utterances, higher = bonafide)
     """
-    scores = _by_utterance(obj, "score")
+    scores = by_utterance(obj, "score")
     return UtteranceScores(tuple(scores), np.array(list(scores.values()), np.float64), higher=higher)
 
 
-def _by_utterance(obj: Any, column: str) -> dict[str, Any]:
-    """A column of a table with one row for each utterance."""
+def by_utterance(obj: Any, column: str) -> dict[str, Any]:
+    """A column of a table with one row for each utterance.
+
+    >>> import pyarrow as pa
+    >>> by_utterance(pa.table({"utterance": ["u1", "u2"], "label": ["spoof", "bonafide"]}), "label")
+    {'u1': 'spoof', 'u2': 'bonafide'}
+    """
     table = arrow_table(obj)
     names = column_names(table.column_names)
     missing = [name for name in ("utterance", column) if name not in names]

@@ -65,10 +65,10 @@ def _quickly(source: Source) -> dict[str, float] | None:
     columns = plain_columns(source, (2,), texts=(0,), numbers=(1,))
     if columns is None:
         return None
-    seconds = columns.numbers[1]
-    if len(columns.texts[0].texts) < seconds.size or not ((seconds > 0) & (seconds < np.inf)).all():
+    (ids,), (seconds,) = columns
+    if len(ids.texts) < seconds.size or not ((seconds > 0) & (seconds < np.inf)).all():
         return None
-    found = dict(zip(columns.texts[0].texts, seconds.tolist(), strict=True))
+    found = dict(zip(ids.texts, seconds.tolist(), strict=True))
     return found if len(found) == seconds.size else None
 
 

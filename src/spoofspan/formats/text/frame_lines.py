@@ -34,8 +34,8 @@ from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.fields import fields_of_lines, line_blocks
+from spoofspan.formats.file_names import resolution_in_name
 from spoofspan.formats.format import Format, ReadOptions
-from spoofspan.formats.resolutions import resolution_in_name
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.corpus_tables import Column, ColumnTable, Numbers, Part, Texts, table_from_scores
 from spoofspan.formats.tables.score_tables import scores_from_parts
@@ -60,8 +60,8 @@ class LineLayout:
         """Choose the column to read, and say what its high values mean."""
         if "score" not in self.columns:
             return options.class_column(self.columns)
-        if options.column != "score":
-            options.refuse_column(self.name)
+        if options.column not in (None, "score"):
+            raise UsageError(f"the format {self.name} has one score a line; leave column= out")
         if options.higher is None:
             raise UsageError(f"the format {self.name} does not say what high scores mean; give higher=")
         return self.columns["score"], options.higher

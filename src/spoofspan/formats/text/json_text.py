@@ -44,8 +44,8 @@ def json_document(
         raise DataError(f"{source.name}:{line}: not UTF-8 text; convert it") from None
     except json.JSONDecodeError as error:
         raise DataError(
-            f"{source.name}:{error.lineno}: no JSON from column {error.colno} on ({error.msg}); expected {shape}, and "
-            "the file is truncated or damaged"
+            f"{source.name}:{error.lineno}: no JSON from column {error.colno} on ({error.msg}); expected {shape}; it "
+            "is another file, or truncated or damaged"
         ) from None
     except TooComplexError as error:
         raise DataError(f"{source.name}: {error}; expected {shape}") from None

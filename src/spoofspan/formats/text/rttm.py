@@ -61,8 +61,8 @@ def _quickly(source: Source, options: ReadOptions) -> References | None:
     columns = plain_columns(source, WIDTHS, texts=(0, 1, 7), numbers=(3, 4))
     if columns is None:
         return None
-    mark, utterances, labels = (Texts.of(*columns.texts[at]) for at in (0, 1, 7))
-    starts, lengths = columns.numbers[3], columns.numbers[4]
+    mark, utterances, labels = (Texts.of(*runs) for runs in columns[0])
+    starts, lengths = columns[1]
     ends = starts + lengths
     times = np.concatenate((starts, lengths))
     meanings = [label_and_attack(label) for label in labels.values]

@@ -17,6 +17,7 @@ A recording may be tried against several speakers. Where it is, a trial's id is 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -39,65 +40,68 @@ from spoofspan.formats.text.utterance_tables import (
 VERIFICATION = "asv-score"
 TAGS = ("tag", "track-2-tag")
 VERIFICATION_LINES = Form("asv-trials", "spk utterance asv-label score", "score", "speaker verification", "bonafide")
-Row = tuple[str, str, str, str]  # place, speaker, utterance, what is said of the trial
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One row: where it stands, the speaker and the recording, and the other columns that were asked for."""
+
+    place: str
+    speaker: str
+    utterance: str
+    said: Mapping[str, str]
+
+    @property
+    def both(self) -> str:
+        """The id where a recording is tried against several speakers."""
+        return f"{self.speaker} {self.utterance}".strip()
 
 
 def read_trials(source: Source, layout: Layout) -> TrialKey:
     """Read what each trial is: ``target``, ``nontarget`` or ``spoof``; or ``dummy``, if it does not count."""
     problems = Problems()
-    rows = _columns(source, layout, TRIAL_LABEL, problems)
     tag = next((name for name in TAGS if name in layout.names), None)
-    tags = [row[3] for row in _columns(source, layout, tag, problems)] if tag is not None else ()
+    optional = [name for name in (tag, LABEL) if name is not None and name in layout.names]
+    rows = _rows(source, layout, (TRIAL_LABEL, *optional), problems)
     problems.raise_if_any("correct the key")
     if not rows:
         raise DataError(f"{source.name}: there is no trial in the file; it has a header only, or is empty")
-    kinds = [DUMMY if tags and tags[i] == DUMMY else row[3] for i, row in enumerate(rows)]
-    for (place, _, utterance, _), label in zip(rows, kinds, strict=True):
-        if label not in (*TRIALS, DUMMY):
-            problems.add(
-                f"{place}: utterance {utterance!r}: the label must be target, nontarget or spoof, not {label!r}"
-            )
-    problems.raise_if_any("correct the key")
-    recordings = _labels_of_recordings(source, layout, rows, kinds)
-    return TrialKey(dict(zip(_ids(rows, problems), kinds, strict=True)), recordings)
-
-
-def _labels_of_recordings(
-    source: Source, layout: Layout, rows: Sequence[Row], kinds: Sequence[str]
-) -> Mapping[str, str]:
-    """The label of each recording, as the column ``cm-label`` or its trials say; none if one has two labels."""
-    problems = Problems()
-    if LABEL in layout.names:
-        labels = [row[3] for row in _columns(source, layout, LABEL, problems)]
-    else:
-        labels = ["spoof" if kind == "spoof" else "bonafide" for kind in kinds]
-    found: dict[str, str] = {}
-    for (place, _, name, _), label, kind in zip(rows, labels, kinds, strict=True):
+    kinds = [DUMMY if row.said.get(tag or "") == DUMMY else row.said[TRIAL_LABEL] for row in rows]
+    recordings: dict[str, str] = {}
+    clear = True  # no recording has two labels
+    for row, kind in zip(rows, kinds, strict=True):
+        if kind not in (*TRIALS, DUMMY):
+            problems.add(_wrong_kind(f"{row.place}: utterance {row.utterance!r}", kind))
+            continue
+        label = row.said.get(LABEL, "spoof" if kind == "spoof" else "bonafide")
         if kind != DUMMY and (label == "spoof") != (kind == "spoof"):
-            problems.add(f"{place}: recording {name!r} is called {label}, and {kind} as a trial")
+            problems.add(f"{row.place}: recording {row.utterance!r} is called {label}, and {kind} as a trial")
+        clear &= recordings.setdefault(row.utterance, label) == label
     problems.raise_if_any("correct the key")
-    for row, label in zip(rows, labels, strict=True):
-        if found.setdefault(row[2], label) != label:
-            return {}
-    return found
+    return TrialKey(dict(zip(_ids(rows, problems), kinds, strict=True)), recordings if clear else {})
 
 
-def _columns(source: Source, layout: Layout, wanted: str, problems: Problems) -> list[Row]:
-    if SPEAKER not in layout.names:
-        found = rows_of(source, layout, (UTTERANCE, wanted), problems)
-        return [(place, "", name, said) for place, (name, said) in found]
-    found = rows_of(source, layout, (SPEAKER, UTTERANCE, wanted), problems)
-    return [(place, spk, name, said) for place, (spk, name, said) in found]
+def _wrong_kind(place: str, kind: str) -> str:
+    return f"{place}: the label must be target, nontarget or spoof, not {kind!r}"
 
 
-def _ids(rows: Sequence[Row], problems: Problems) -> list[str]:
+def _rows(source: Source, layout: Layout, wanted: Sequence[str], problems: Problems) -> list[Trial]:
+    speaker = (SPEAKER,) if SPEAKER in layout.names else ()
+    found = rows_of(source, layout, (UTTERANCE, *speaker, *wanted), problems)
+    return [
+        Trial(place, cells[1] if speaker else "", cells[0], dict(zip(wanted, cells[1 + len(speaker) :], strict=True)))
+        for place, cells in found
+    ]
+
+
+def _ids(rows: Sequence[Trial], problems: Problems) -> list[str]:
     """The id of each trial; a trial that is listed twice is a problem."""
-    names = [row[2] for row in rows]
-    ids = names if len(set(names)) == len(names) else [f"{row[1]} {row[2]}".strip() for row in rows]
+    names = [row.utterance for row in rows]
+    ids = names if len(set(names)) == len(names) else [row.both for row in rows]
     seen: dict[str, str] = {}
-    for (place, *_), trial in zip(rows, ids, strict=True):
-        if seen.setdefault(trial, place) != place:
-            problems.add(f"{place}: trial {trial!r} is listed at {seen[trial]} already; keep one of the two")
+    for row, trial in zip(rows, ids, strict=True):
+        if seen.setdefault(trial, row.place) != row.place:
+            problems.add(f"{row.place}: trial {trial!r} is listed at {seen[trial]} already; keep one of the two")
     problems.raise_if_any("correct the file of trials")
     return ids
 
@@ -108,21 +112,21 @@ def _ids(rows: Sequence[Row], problems: Problems) -> list[str]:
 def read_trial_texts(source: Source, layout: Layout, column: str) -> Mapping[str, str]:
     """Read any column of a key of trials: trial -> text."""
     problems = Problems()
-    rows = _columns(source, layout, column, problems)
+    rows = _rows(source, layout, (column,), problems)
     problems.raise_if_any("correct the key")
-    return dict(zip(_ids(rows, problems), (row[3] for row in rows), strict=True))
+    return dict(zip(_ids(rows, problems), (row.said[column] for row in rows), strict=True))
 
 
 def read_trial_column(source: Source, layout: Layout, column: str) -> tuple[list[str], list[float]]:
     """Read the ids of trials and one of their scores."""
     problems = Problems()
-    rows = _columns(source, layout, column, problems)
+    rows = _rows(source, layout, (column,), problems)
     problems.raise_if_any(f"give a column {column}, or name another (--column)")
-    return _ids(rows, problems), _scores(rows, problems)
+    return _ids(rows, problems), _scores(rows, column, problems)
 
 
-def _scores(rows: Sequence[Row], problems: Problems) -> list[float]:
-    values = [score_of(text, f"{place}: utterance {utt!r}", problems) for place, _, utt, text in rows]
+def _scores(rows: Sequence[Trial], column: str, problems: Problems) -> list[float]:
+    values = [score_of(row.said[column], f"{row.place}: utterance {row.utterance!r}", problems) for row in rows]
     problems.raise_if_any("correct the scores, or name another column (--column)")
     return values
 
@@ -149,29 +153,29 @@ def read_verification_table(source: Source, layout: Layout, key: Mapping[str, st
             f"{source.name}: it has no column asv-label, so what each trial is must be known from a key of trials; "
             "give one in the place of REFERENCES (in Python: key=)"
         )
-    rows = _columns(source, layout, scores_in[0], problems)
-    labels = [row[3] for row in _columns(source, layout, TRIAL_LABEL, problems)] if TRIAL_LABEL in names else None
-    attacks = [row[3] for row in _columns(source, layout, ATTACK, problems)] if ATTACK in names else None
+    optional = [name for name in (TRIAL_LABEL, ATTACK) if name in names]
+    rows = _rows(source, layout, (scores_in[0], *optional), problems)
     problems.raise_if_any("correct the table of verification scores")
     ids = _ids(rows, problems)
     places: dict[str, list[int]] = {name: [] for name in TRIALS}
-    scores = _scores(rows, problems)
-    for i, (place, speaker, name, _) in enumerate(rows):
-        known = next((one for one in (f"{speaker} {name}", name) if key is not None and one in key), None)
-        ids[i] = known or ids[i]
-        kind = key[known] if key is not None and known is not None else labels[i] if labels is not None else ""
+    scores = _scores(rows, scores_in[0], problems)
+    for i, row in enumerate(rows):
+        ids[i] = next((one for one in (row.both, row.utterance) if key is not None and one in key), ids[i])
+        label = row.said.get(TRIAL_LABEL)
+        kind = (key or {}).get(ids[i], label)
+        place = f"{row.place}: trial {ids[i]!r}"
         if kind == DUMMY:
             continue
-        if labels is not None and labels[i] != kind:
-            problems.add(f"{place}: trial {ids[i]!r} is called {labels[i]}, and {kind} in the key")
+        if label is not None and label != kind:
+            problems.add(f"{place} is called {label}, and {kind} in the key")
         elif not kind:
-            problems.add(f"{place}: trial {ids[i]!r} is not in the key")
+            problems.add(f"{place} is not in the key")
         elif kind not in TRIALS:
-            problems.add(f"{place}: trial {ids[i]!r}: the label must be target, nontarget or spoof, not {kind!r}")
+            problems.add(_wrong_kind(place, kind))
         else:
             places[kind].append(i)
     problems.raise_if_any("correct the table of verification scores, or the key")
     target, nontarget, spoof = (np.array(scores)[places[kind]] for kind in TRIALS)
-    known_attacks = tuple(attacks[i] for i in places["spoof"]) if attacks is not None else ()
+    attacks = tuple(rows[i].said[ATTACK] for i in places["spoof"]) if ATTACK in optional else ()
     trials = {kind: tuple(ids[i] for i in places[kind]) for kind in TRIALS}
-    return VerificationScores(target, nontarget, spoof, known_attacks, trials)
+    return VerificationScores(target, nontarget, spoof, attacks, trials)

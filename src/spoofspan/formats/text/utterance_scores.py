@@ -154,6 +154,8 @@ def _has_lists(head: bytes, layout: Layout) -> bool:
 def read_table(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
     """Read a table with a header; of ASVspoof 5's, up to two scores of each trial."""
     first = first_with_content(found)
+    if not first.head.strip():
+        raise DataError(f"{first.name}: there is no score in the file; it is empty")
     layout = layout_of(first, ()) or Layout([], [])
     known = [name for name in layout.names if name in KNOWN_SCORES and name in layout.written]
     candidates = known if known and options.column is None else _candidates(layout)

@@ -29,7 +29,7 @@ challenge's own script was not at hand, so a published number may differ in what
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -79,6 +79,7 @@ __all__ = [
 AR_IOUS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 CHALLENGE_IOUS = (0.5, 0.75, 0.9, 0.95)
 CHALLENGE_COUNTS = (50, 30, 20, 10, 5)
+AP_PART, AR_PART = "ap@iou={:g}", "ar@n={}"
 SENTENCE, SEGMENT = Fraction(3, 10), Fraction(7, 10)
 
 
@@ -152,13 +153,14 @@ def segment_scores(references: References, predicted: Proposals | Scores, iou: f
     The matching is that of AP, with all proposals kept. Hard decisions (``Scores.from_decisions``) are taken as the
     ranges decided spoof, in order of their start.
     """
-    matching = RankedMatching.of(references, as_proposals(predicted), "spoofspan")
-    matching.refuse_nothing("the segment F1")
-    return _segment_scores(matching, iou)
+    return _counts("f1", references, predicted, iou=iou)
 
 
-def _segment_scores(matching: RankedMatching, iou: float) -> EventScores:
-    return EventScores(matching.matched(exact_iou(iou)).size, matching.counted, matching.events.starts.size)
+def _counts(name: str, references: References, predicted: Proposals | Scores, **parameters: float) -> EventScores:
+    """What a measure of the catalogue counts."""
+    measure = Measure(f"event-{name}", parameters=tuple(parameters.items()))
+    parts = EventCorpus(references, as_proposals(predicted)).value(measure).parts
+    return EventScores(*(int(parts[one.name]) for one in fields(EventScores)))
 
 
 def segment_f1(references: References, predicted: Proposals | Scores, iou: float) -> float:
@@ -173,10 +175,10 @@ def boundary_scores(references: References, predicted: Proposals | Scores, toler
     and at the end of the utterance (if it is known) are none: nothing changes there (nor where the source rounded the
     reference's edge by no more than ``snap``). The matching is one-to-one and optimal: no other one has more pairs.
     """
-    return _with_boundaries(_boundary_scores(references, as_proposals(predicted), tolerance))
+    return _counts("boundary-f1", references, predicted, tolerance=tolerance)
 
 
-def _boundary_scores(references: References, proposals: Proposals, tolerance: float) -> EventScores:
+def _boundary_counts(references: References, proposals: Proposals, tolerance: float) -> tuple[int, int, int]:
     if not (reach := duration_ns(tolerance, "tolerance")) >= 0:
         raise UsageError(f"tolerance must be 0 or more seconds, not {tolerance!r}")
     where = positions(references.utterances, proposals.utterances)
@@ -189,19 +191,7 @@ def _boundary_scores(references: References, proposals: Proposals, tolerance: fl
     points = Ranges(expected_offsets, 2 * expected, 2 * expected + 1)
     pairs = Overlaps(points, found_offsets, 2 * (found - reach), 2 * (found + reach) + 1, where).pairs
     matched = greedy_matching(pairs.events, pairs.proposals, pairs.events)
-    return EventScores(matched.size, found.size, expected.size)
-
-
-def _with_boundaries(scores: EventScores) -> EventScores:
-    """Refuse to measure where there is no boundary to find, or none that was found."""
-    if not scores.expected:
-        raise UndefinedMeasureError(
-            "boundary scores need boundaries, and in these references no spoof begins or ends inside an utterance; "
-            "check their labels"
-        )
-    if not scores.predicted:
-        raise UndefinedMeasureError("boundary scores need a predicted boundary, and there is none; move the threshold")
-    return scores
+    return matched.size, found.size, expected.size
 
 
 def had_range_scores(references: References, predicted: Proposals | Scores) -> EventScores:
@@ -210,21 +200,7 @@ def had_range_scores(references: References, predicted: Proposals | Scores) -> E
     Our reading of the precision, recall and F1 that are published for the Half-truth corpus (HAD): of time. No text
     with their definition was at hand, so a published number may be of something else.
     """
-    return _with_time(_time_scores(SpoofedTime.of(references, as_proposals(predicted))))
-
-
-def _time_scores(time: SpoofedTime) -> EventScores:
-    return EventScores(
-        exact_sum(time.pairs.intersections),
-        exact_sum(time.ranges.ends - time.ranges.starts),
-        exact_sum(time.events.ends - time.events.starts),
-    )
-
-
-def _with_time(scores: EventScores) -> EventScores:
-    """Refuse to measure where no time is spoofed, or none is predicted."""
-    refuse_nothing(scores.expected, scores.predicted, "the HAD range scores")
-    return scores
+    return _counts("had-f1", references, predicted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,16 +235,9 @@ def avdeepfake1m_score(references: References, proposals: Proposals) -> AVDeepfa
 
     Both are of the variant ``avdeepfake1m``.
     """
-    matching = RankedMatching.of(references, proposals, "avdeepfake1m")
-    matching.refuse_nothing("the AV-Deepfake1M score")
-    return _avdeepfake1m_score(matching)
-
-
-def _avdeepfake1m_score(matching: RankedMatching) -> AVDeepfake1MScore:
-    ap = {iou: matching.average_precision(exact_iou(iou)) for iou in CHALLENGE_IOUS}
-    ar = {n: matching.average_recall(n, list(map(exact_iou, AR_IOUS))) for n in CHALLENGE_COUNTS}
-    means = (sum(map(Fraction, values)) / len(values) for values in (ap.values(), ar.values()))
-    return AVDeepfake1MScore(float(sum(means) / 2), ap, ar)
+    value = EventCorpus(references, proposals).value(Measure("event-avdeepfake1m"))
+    ap = {iou: value.parts[AP_PART.format(iou)] for iou in CHALLENGE_IOUS}
+    return AVDeepfake1MScore(value.value, ap, {n: value.parts[AR_PART.format(n)] for n in CHALLENGE_COUNTS})
 
 
 def as_proposals(predicted: Proposals | Scores) -> Proposals:
@@ -473,9 +442,10 @@ def avdeepfake1m(measure: Measure, corpus: EventCorpus) -> Tally:
 
 
 def _avdeepfake1m(matching: RankedMatching) -> EventValue:
-    score = _avdeepfake1m_score(matching)
-    parts = {f"ap@iou={iou:g}": value for iou, value in score.average_precisions.items()}
-    return EventValue(score.value, parts | {f"ar@n={n}": value for n, value in score.average_recalls.items()})
+    ap = {AP_PART.format(iou): matching.average_precision(exact_iou(iou)) for iou in CHALLENGE_IOUS}
+    ar = {AR_PART.format(n): matching.average_recall(n, list(map(exact_iou, AR_IOUS))) for n in CHALLENGE_COUNTS}
+    means = (sum(map(Fraction, values)) / len(values) for values in (ap.values(), ar.values()))
+    return EventValue(float(sum(means) / 2), ap | ar)
 
 
 def segments(measure: Measure, corpus: EventCorpus, iou: float) -> Tally:
@@ -486,7 +456,8 @@ def segments(measure: Measure, corpus: EventCorpus, iou: float) -> Tally:
     if corpus.chosen is not None:
         pairs, events = corpus.matched(measure, iou)
         return Sums((pairs.events.size, matching.counted, events), _one_of_three)
-    return Sums(astuple(_segment_scores(matching, iou)), _one_of_three)
+    counts = matching.matched(exact_iou(iou)).size, matching.counted, matching.events.starts.size
+    return Sums(counts, _one_of_three)
 
 
 def _f1_counts(matching: RankedMatching, iou: float) -> tuple[Fraction, int, int]:
@@ -509,21 +480,30 @@ def _mean_f1(measure: Measure, total: Fraction, utterances: int, left_out: int) 
 
 def boundaries(measure: Measure, corpus: EventCorpus, tolerance: float) -> Tally:
     """``boundary-precision``, ``boundary-recall`` and ``boundary-f1``."""
-    return Sums(astuple(_boundary_scores(corpus.references, corpus.proposals, tolerance)), _one_of_boundaries)
+    return Sums(_boundary_counts(corpus.references, corpus.proposals, tolerance), _one_of_boundaries)
 
 
-def _one_of_boundaries(measure: Measure, *counts: int) -> EventValue:
-    return _one_of_three(measure, *astuple(_with_boundaries(EventScores(*counts))))
+def _one_of_boundaries(measure: Measure, matched: int, predicted: int, expected: int) -> EventValue:
+    if not expected:
+        raise UndefinedMeasureError(
+            "boundary scores need boundaries, and in these references no spoof begins or ends inside an utterance; "
+            "check their labels"
+        )
+    if not predicted:
+        raise UndefinedMeasureError("boundary scores need a predicted boundary, and there is none; move the threshold")
+    return _one_of_three(measure, matched, predicted, expected)
 
 
 def had_ranges(measure: Measure, corpus: EventCorpus) -> Tally:
     """``had-precision``, ``had-recall`` and ``had-f1``."""
-    return Sums(astuple(_time_scores(SpoofedTime.of(corpus.references, corpus.proposals))), _one_of_time)
+    time = SpoofedTime.of(corpus.references, corpus.proposals)
+    predicted, expected = (exact_sum(one.ends - one.starts) for one in (time.ranges, time.events))
+    return Sums((exact_sum(time.pairs.intersections), predicted, expected), _one_of_time)
 
 
-def _one_of_time(measure: Measure, *counts: int) -> EventValue:
-    value = _one_of_three(measure, *astuple(_with_time(EventScores(*counts))))
-    return replace(value, notes=(measure.kind.about,))
+def _one_of_time(measure: Measure, matched: int, predicted: int, expected: int) -> EventValue:
+    refuse_nothing(expected, predicted, "the HAD range scores")
+    return replace(_one_of_three(measure, matched, predicted, expected), notes=(measure.kind.about,))
 
 
 def _one_of_three(measure: Measure, *counts: int) -> EventValue:

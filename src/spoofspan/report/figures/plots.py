@@ -598,7 +598,9 @@ def _one_utterance(scores: Any, utterance: str | None, figure: str) -> str:
         found = type(scores).__name__
         raise UsageError(f"{figure} shows one utterance over time; give the frame scores of one system, not {found}")
     if utterance is None:
-        raise UsageError(f"{figure} shows one utterance; give its id as utterance, such as {scores.utterances[0]!r}")
+        raise UsageError(
+            f"{figure} shows one utterance; give utterance= (--utterance), such as {scores.utterances[0]!r}"
+        )
     return utterance
 
 

@@ -159,6 +159,15 @@ def class_colours() -> tuple[str, str]:
     return colours[0], colours[1 % len(colours)]
 
 
+def class_lines(bona_fide: str = "bona fide", spoof: str = "spoof") -> tuple[dict[str, Any], dict[str, Any]]:
+    """Colour, line and name of the classes, or of FPR and FNR."""
+    first, second = class_colours()
+    return (
+        {"color": first, "linestyle": "-", "label": bona_fide},
+        {"color": second, "linestyle": "--", "label": spoof},
+    )
+
+
 def ink() -> str:
     """The colour of text, which stands out from the background in use."""
     import matplotlib as mpl
@@ -192,6 +201,13 @@ class Panels:
     used: list[Axes]
     left: list[Axes]
     lowest: list[Axes]
+
+    def label(self, x: str, y: str) -> None:
+        """Name the axes at the left and at the bottom."""
+        for axes in self.lowest:
+            axes.set_xlabel(x)
+        for axes in self.left:
+            axes.set_ylabel(y)
 
 
 class Canvas:
@@ -321,10 +337,7 @@ class Canvas:
             below: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "top"}
             self._divided.annotate(x, (0.5, 0), (0, -14 * unit()), ha="center", **below)
             x = ""
-        for axes in panels.lowest:
-            axes.set_xlabel(x)
-        for axes in panels.left:
-            axes.set_ylabel(y)
+        panels.label(x, y)
 
     def legend(self, axes: Axes, *, inside: bool = True, **how: Any) -> None:
         """Explain what one panel shows, as all others do: above a figure of its own, in or above the user's axes."""

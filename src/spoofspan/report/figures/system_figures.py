@@ -29,6 +29,7 @@ from spoofspan.report.figures.style import (
     Canvas,
     Panels,
     class_colours,
+    class_lines,
     ink,
     light_grid,
     paper,
@@ -220,14 +221,10 @@ def draw_threshold(systems: Sequence[ThresholdData], canvas: Canvas) -> Any:
     for axes, data in zip(grid.used, systems, strict=True):
         low, high = data.span
         room = 0.04 * (high - low)
-        first, second = class_colours()
-        for line, colour, dashes, name in (
-            (data.false_positive, first, "-", "FPR"),
-            (data.false_negative, second, "--", "FNR"),
-        ):
-            axes.plot(line.x, 100 * line.y, color=colour, linestyle=dashes, label=name)
+        for line, look in zip((data.false_positive, data.false_negative), class_lines("FPR", "FNR"), strict=True):
+            axes.plot(line.x, 100 * line.y, **look)
             for end, edge in ((0, low - room), (-1, high + room)):  # constant outside
-                axes.plot([line.x[end], edge], [100 * line.y[end]] * 2, color=colour, linestyle=dashes)
+                axes.plot([line.x[end], edge], [100 * line.y[end]] * 2, **look | {"label": None})
         if np.isfinite(data.threshold):
             axes.axvline(data.threshold, color=GREY, linewidth=0.6, zorder=0)
             axes.plot([data.threshold], [100 * data.eer], "o", color=ink(), label="EER", zorder=4)
@@ -236,10 +233,7 @@ def draw_threshold(systems: Sequence[ThresholdData], canvas: Canvas) -> Any:
         size = {"fontsize": type_size(5)} if len(grid.lowest) > 3 else {}
         axes.set_title(f"{data.name}: {value}" if data.name else value, loc="left", **size)
         light_grid(axes)
-    for axes in grid.left:
-        axes.set_ylabel("error rate (%)")
-    for axes in grid.lowest:
-        axes.set_xlabel("threshold")
+    grid.label("threshold", "error rate (%)")
     canvas.legend(grid.used[0], ncols=3)
     return canvas.result(grid.used)
 
@@ -257,23 +251,19 @@ def draw_scores(systems: Sequence[ScoreData], canvas: Canvas) -> Any:
     """
     grid = _panels(systems, canvas, 52)
     for axes, data in zip(grid.used, systems, strict=True):
-        first, second = class_colours()
-        for shares, colour, line, name in (
-            (data.bona_fide, first, "-", "bona fide"),
-            (data.spoof, second, "--", "spoof"),
-        ):
-            axes.stairs(100 * shares, data.edges, fill=True, color=colour, alpha=0.25)
-            axes.stairs(100 * shares, data.edges, color=colour, linewidth=1.2, linestyle=line, label=name)
+        for shares, look in zip((data.bona_fide, data.spoof), class_lines(), strict=True):
+            axes.stairs(100 * shares, data.edges, fill=True, color=look["color"], alpha=0.25)
+            axes.stairs(100 * shares, data.edges, linewidth=1.2, **look)
         if np.isfinite(data.threshold):
             axes.axvline(data.threshold, color=ink(), linewidth=0.8, linestyle=":", label="EER threshold")
         axes.set(xlim=(data.edges[0], data.edges[-1]), ylim=(0, None))
         axes.set_title(data.name, loc="left")
     higher = {"bona fide" if data.higher == "bonafide" else "spoof" for data in systems}
     meant = f" (higher for {higher.pop()})" if len(higher) == 1 else ""
-    for axes in grid.lowest:
-        axes.set_xlabel(f"score{meant}" if len(grid.lowest) < 3 else "score")
-    for axes in grid.left:
-        axes.set_ylabel(f"% of the class's {systems[0].unit}" if len(grid.left) < 3 else "% of class")
+    grid.label(
+        f"score{meant}" if len(grid.lowest) < 3 else "score",
+        f"% of the class's {systems[0].unit}" if len(grid.left) < 3 else "% of class",
+    )
     canvas.legend(grid.used[0], ncols=3, handlelength=1.8, columnspacing=1.2)
     return canvas.result(grid.used)
 
@@ -319,10 +309,7 @@ def draw_resolution(rows: Sequence[ResolutionData], canvas: Canvas) -> Any:
         axes.set_axisbelow(True)
     top = max(max(100 * data.range_eer, 100 * float(data.point_eers.max(initial=0))) for data in rows)
     grid.used[0].set_ylim(0, 1.08 * top)
-    for axes in grid.left:
-        axes.set_ylabel("EER (%)")
-    for axes in grid.lowest:
-        axes.set_xlabel("resolution of the points (ms)" if canvas.wide and across <= 3 else "resolution (ms)")
+    grid.label("resolution of the points (ms)" if canvas.wide and across <= 3 else "resolution (ms)", "EER (%)")
     canvas.legend(grid.used[0], ncols=4 if canvas.wide else 2)
     return canvas.result(grid.used)
 
@@ -463,15 +450,11 @@ def draw_tippett(systems: Sequence[TippettData], canvas: Canvas) -> Any:
     low, high = _common_span([data.span for data in systems])
     for axes, data in zip(grid.used, systems, strict=True):
         axes.axvline(0, color=GREY, linewidth=0.6)
-        first, second = class_colours()
-        for line, colour, dashes, name in (
-            (data.bona_fide, first, "-", "bona fide"),
-            (data.spoof, second, "--", "spoof"),
-        ):
+        for line, look in zip((data.bona_fide, data.spoof), class_lines(), strict=True):
             # flat outside of the ends, where only certain scores lie
             x = np.concatenate(([min(low, 0)], line.x, [max(high, 0)]))
             y = np.concatenate((line.y[:1], line.y, line.y[-1:])) if line.x.size else np.zeros(2)
-            axes.plot(x, 100 * y, color=colour, linestyle=dashes, label=name)
+            axes.plot(x, 100 * y, **look)
         # the curves may be anywhere in the panel
         bona_fide, spoof = 100 * data.misleading_bona_fide, 100 * data.misleading_spoof
         misleading = f"misleading bona fide: {bona_fide:.1f} %\nmisleading spoof: {spoof:.1f} %"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.report.figures.style import BLACK, NAMES_NEED, Canvas, ink, type_size
+from spoofspan.report.figures.style import BLACK, NAMES_NEED, Canvas, ink, paper, type_size
 from spoofspan.report.figures.utterance_data import (
     DrawnStretch,
     MeasurementData,
@@ -168,7 +168,8 @@ def draw_timeline(data: TimelineData, canvas: Canvas) -> Any:
     scores.step(edges, np.append(data.scores, data.scores[-1:]), where="post", color=ink(), linewidth=0.9)
     if np.isfinite(data.threshold):
         scores.axhline(data.threshold, color="#777777", linestyle="--", linewidth=0.8)
-        _note(scores, "threshold", data.threshold, (-2, 2), color="#555555")
+        behind = {"facecolor": paper(), "edgecolor": "none", "alpha": 0.8, "pad": 0.6}  # the scores may pass there
+        _note(scores, "threshold", data.threshold, (-2, 2), color="#555555", bbox=behind)
     for one in data.reference:  # where it is spoofed, behind the scores
         if one.label == "spoof":
             scores.axvspan(one.start, one.end, color=SPOOF_FACE, alpha=0.25, linewidth=0)
@@ -208,7 +209,8 @@ def draw_measurement(data: MeasurementData, canvas: Canvas) -> Any:
         axes.set_title(title, loc="left")
     _write(above, points, 1, mm)
     above.tick_params(axis="x", length=0)
-    below.set_xlabel(f"time (s) in {ranges.utterance}; {_inequality(points)}")
+    between = "; " if canvas.wide else "\n"  # a column has no room for both in one line
+    below.set_xlabel(f"time (s) in {ranges.utterance}{between}{_inequality(points)}")
     used = [one.label for one in (*ranges.reference, *ranges.decision)] + list(points.labels)
     results = [*points.outcomes, *(one.label for one in ranges.outcomes)]
     _legend(canvas, above, (CLASSES, used), (OUTCOMES, results))

@@ -65,7 +65,9 @@ def _lengths(groups: Groups) -> str:
     if rate < LARGE * errors / spoof:
         return ""
     length = worst["name"].replace("under", "shorter than")
-    return f"{_percent(rate)} of spoofed ranges {length} is missed ({_percent(errors / spoof)} of all spoof)"
+    return (
+        f"{_percent(rate)} of the time in spoofed ranges {length} is missed ({_percent(errors / spoof)} of all spoof)"
+    )
 
 
 def _boundary(groups: Groups) -> str:

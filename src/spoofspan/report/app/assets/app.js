@@ -400,6 +400,7 @@ for (const kind of ["dragover", "dragleave", "drop"]) {
 
 // for the tests, and for pages around this one
 page.app = { addFiles, ask };
+if (window.parent !== window) document.documentElement.classList.add("framed");
 if (location.hash === "#open=demo") loadDemo();
 else show();
 document.documentElement.dataset.ready = "yes";

@@ -168,18 +168,19 @@ spoofspan.figures = (function () {
       svg("rect", { class: "frame", x: left, y: top, width: plotWidth, height: plotHeight }),
       svg("text", { class: "title", x: left + plotWidth / 2, y: top + plotHeight + bottom - 4, "text-anchor": "middle" }, `threshold (high scores are ${higher === "bonafide" ? "bona fide" : "spoof"})`),
       svg("text", { class: "title", x: 12, y: top + plotHeight / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${top + plotHeight / 2})` }, "rate, %"));
+    const names = []; // over the line, wherever it stands
     for (const [name, rates, dash] of [["FPR", fpr, ""], ["FNR", fnr, "8 4"]]) {
       // a rate is a step: it holds up to the next threshold
       const points = rows.flatMap((i, k) => (k ? [[x(thresholds[i]), y(rates[rows[k - 1]])], [x(thresholds[i]), y(rates[i])]] : [[x(thresholds[i]), y(rates[i])]]));
       const half = rows.find((i, k) => k && (rates[i] >= 0.5) !== (rates[rows[0]] >= 0.5));
       const across = half === undefined ? left + plotWidth / 2 : x(thresholds[half]);
       const inner = across > left + plotWidth / 2 ? ["end", -9] : ["start", 9];
-      drawing.append(svg("path", { class: `curve ${name.toLowerCase()}`, d: path(points), "stroke-dasharray": dash }),
-        svg("text", { class: "title", x: across + inner[1], y: y(0.55), "text-anchor": inner[0] }, name));
+      drawing.append(svg("path", { class: `curve ${name.toLowerCase()}`, d: path(points), "stroke-dasharray": dash }));
+      names.push(svg("text", { class: "title", x: across + inner[1], y: y(0.55), "text-anchor": inner[0] }, name));
     }
     const line = svg("g", {}, svg("path", { class: "at", d: `M0 ${top}v${plotHeight}` }), svg("path", { d: `M-5 ${top - 6}h10l-5 8z`, fill: "var(--ink)" }));
     const cross = svg("path", { class: "cross" });
-    drawing.append(line, cross);
+    drawing.append(line, cross, ...names);
     crosses.rates = (system, index) => cross.setAttribute("d", system === current() && Number.isFinite(system.thresholds[index]) ? `M${x(system.thresholds[index])} ${top}v${plotHeight}` : "");
     moves.rates = (system) => {
       const at = thresholdOf(system);

@@ -6,6 +6,7 @@ spoofspan.multiples = (function () {
   const { svg, look } = spoofspan.figures;
   const ROW = 22, TOP = 6, BOTTOM = 34, LONGEST = 20, SHARE = 52;
   const MANY = 12; // systems: all but the chosen one are small
+  const COLOURS = 6; // of systems: more have no legend here
   let chosen = () => {};
 
   const sorted = (values) => values.filter(Number.isFinite).sort((a, b) => a - b);
@@ -64,6 +65,11 @@ spoofspan.multiples = (function () {
       drawing.append(group);
     });
     holder.replaceChildren(drawing);
+  }
+
+  if (data.multiples.length && systems.length > 1 && systems.length <= COLOURS) {
+    const key = (number) => svg("svg", { class: "dot-key", viewBox: "0 0 10 10", "aria-hidden": "true" }, svg("circle", { cx: 5, cy: 5, r: 5, fill: look(number).stroke }));
+    byId("multiples").before(element("ul", { class: "legend" }, ...systems.map(({ name, number }) => element("li", {}, key(number), element("bdi", {}, name)))));
   }
 
   const holders = data.multiples.map((chart) => {

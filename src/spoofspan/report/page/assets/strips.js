@@ -27,7 +27,7 @@ spoofspan.strips = (function () {
     const scale = Math.max(window.devicePixelRatio, spoofspan.root.classList.contains("paper") ? 2 : 1);
     if (canvas.clientHeight !== height) canvas.style.height = `${height}px`;
     const pen = penOf(canvas, width, height, scale);
-    const narrow = width < 520, left = narrow ? 54 : 76, span = width - left - 1;
+    const narrow = width < 520, left = narrow ? 60 : 76, span = width - left - 1;
     strip.left = left;
     const x = (time) => left + ((time - strip.from) / (strip.to - strip.from)) * span;
     const word = (text, y, colour = "--quiet", on = pen) => { on.fillStyle = css(colour); on.textAlign = "right"; on.fillText(text, left - 8, y); };
