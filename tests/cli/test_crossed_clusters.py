@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -214,3 +215,17 @@ def test_within_one_attack_only_the_other_factors_vary(utterance_files, timed_fi
     assert parts[0] == parts[1]
     text = run(["eval", *utterance_files[:2], "--confidence", "0.95", "--by", "attack", *CROSSED], capsys)[1]
     assert "each of its cell alone, for other speakers, these attacks" in text
+
+
+def test_a_dash_is_no_speaker(utterance_files, tmp_path, capsys):
+    protocol, scores = utterance_files[:2]
+    lines = Path(protocol).read_text(encoding="utf-8").splitlines()
+    some, none = tmp_path / "some.txt", tmp_path / "none.txt"
+    some.write_text("".join(f"{line}\n".replace("s0 ", "- ") for line in lines))
+    none.write_text("".join(f"- {line.split(' ', 1)[1]}\n" for line in lines))
+    typed = ["eval", protocol, scores, "-m", "utterance-eer", "--confidence", "0.95", "--metadata"]
+    code, _, error = run([*typed, some], capsys)
+    assert (code, error[:41]) == (3, "error: 50 utterances belong to no speaker")
+    assert interval_of([*typed, none], capsys)["drawn_by"] == "utterance"
+    code, _, error = run([*typed, none, "--cluster", "speaker"], capsys)
+    assert (code, error[:42]) == (3, "error: 300 utterances belong to no speaker")

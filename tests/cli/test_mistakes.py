@@ -573,6 +573,30 @@ THIRD = {
     "-m range_eer": (f"eval ref.rttm unit0.02.score -m range_eer {D}", 2, ["did you mean 'range-eer'"], (3, 3), GOOD),
     "a threshold in per cent": (f"{GOOD} --threshold 50%", 2, ["50 % is 0.5"], (3, 3), None),
     "a confidence of 95": (f"{GOOD} --confidence 95", 2, ["between 0 and 1, as 0.95"], (3, 3), None),
+    "the level of a test": (f"{GOOD} --confidence 0.05", 2, ["--confidence 0.95 is that of a test"], (0, 3), None),
+    "a margin in per cent": (
+        f"compare ref.rttm unit0.02.score b=s.score {D} --margin 5%",
+        2,
+        ["the unit is the printed one: write 5"],
+        (0, 3),
+        None,
+    ),
+    "a plan in per cent": (
+        f"plan ref.rttm unit0.02.score {D} --from 5.2% --to 5.5%",
+        2,
+        ["the unit is the printed one: write 5.2"],
+        (0, 3),
+        None,
+    ),
+    "a plan of equal values": (
+        f"plan ref.rttm unit0.02.score {D} --from 5.2 --to 5.2",
+        2,
+        ["both values of range-eer are 0.052", "with --from and --to"],
+        (2, 3),
+        None,
+    ),
+    "--by Attack": (f"{GOOD} --by Attack", 2, ["without it there is --by attack"], (1, 3), None),
+    "explain range-err": ("explain range-err", 0, ["this is 'range-eer'"], (1, 3), None),
 }
 # what was silent, or read though nothing was wrong
 FINE = {
@@ -619,6 +643,9 @@ def test_mistakes_of_the_third_list_are_named(mistake, folder):
         ("ss.range_eer(references, scores, alpha=0.05)", "no argument 'alpha' here; use confidence=0.95"),
         ("ss.range_eer(references, scores, n_bootstrap=100)", "use resampling=ss.Resampling"),
         ("ss.evaluate(references, scores, metrics=['range-eer'])", "use measures="),
+        ("ss.evaluate(references, scores, measure='range-eer')", "use measures="),
+        ("ss.evaluate(references, scores, ['range-eer range-f1'])", "these are several; give them one by one"),
+        ("ss.range_eer([[0, 1]], [[0.1, 0.9]], hop=0.02, higher='spoof')", "references must be References, not a list"),
         ("ss.range_eer(references, scores, threshold=0.5)", "use threshold= of evaluate"),
         ("ss.range_eer(references, scores, pos_label=1)", "use spoof_label="),
         ("ss.plot.det(references, scores, title='dev')", "ax.set_title"),

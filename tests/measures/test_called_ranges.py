@@ -140,12 +140,16 @@ def test_what_cannot_be_is_said(convert, tmp_path):
 
 def test_a_table_of_proposals_names_what_is_wrong(tmp_path):
     bad = tmp_path / "p.csv"
-    bad.write_text("utterance,start,end,confidence\nu1,0.5,0.2,0.9\nu1,x,1.0,0.9\nu2,0.1\n")
+    bad.write_text("utterance,start,end,confidence\nu1,0.5,0.2,0.9\nu1,-1,1.0,0.9\n")
     with pytest.raises(ss.DataError) as error:
         ss.read_proposals(bad)
-    assert "p.csv:2: ends before it starts" in str(error.value)
-    assert "p.csv:3: not three numbers" in str(error.value)
-    assert "p.csv:4: 2 fields" in str(error.value)
+    assert "p.csv:2, utterance 'u1': ends before it starts (0.5 > 0.2)" in str(error.value)
+    assert "p.csv:3, utterance 'u1': starts before 0 (-1.0)" in str(error.value)
+    bad.write_text("utterance,start,end,confidence\nu1,x,1.0,0.9\nu2,0.1\n")
+    with pytest.raises(ss.DataError) as error:
+        ss.read_proposals(bad)
+    assert "p.csv:2, utterance 'u1': start 'x' cannot be read" in str(error.value)
+    assert "p.csv:3, utterance 'u2': 2 cells, the header has 4" in str(error.value)
 
 
 def test_formats_of_files_by_utterance_are_those_that_say_so():

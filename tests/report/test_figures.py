@@ -374,7 +374,7 @@ def test_every_figure_can_be_drawn_from_files(folder, tmp_path, kind, scores, fl
         ("pav", ["{}/unit0.16.score"], "--scores-are llr or probability"),
         ("reliability", ["{}/unit0.16.score", "--scores-are", "probability"], "no probabilities"),
         ("det", ["{}/unit0.16.score", "--prior", "0.1"], "--prior means nothing to det"),
-        ("timeline", ["{}/unit0.16.score"], "give --utterance, such as"),
+        ("timeline", ["{}/unit0.16.score"], "give utterance= (--utterance), such as"),
         ("timeline", ["{}", *ONE], "one file of scores, not 2"),
         ("timeline", ["{}/unit0.16.score", *ONE, "--audio", "{}/reco2dur"], "cannot be read as a WAV file"),
         ("timeline", ["{}/unit0.16.score", "--utterance", "x"], "no utterance 'x'"),

@@ -124,3 +124,13 @@ def test_other_inputs_are_refused(tmp_path):
         CliRunner().invoke(app, [*words, "--utterance", "nobody"], catch_exceptions=False)
     with pytest.raises(ss.UsageError, match="is not empty"):
         CliRunner().invoke(app, [*words[:-1], str(tmp_path)], catch_exceptions=False)
+
+
+def test_systems_of_one_training_have_no_seed(tmp_path):
+    spoofspan.demo.export(spoofspan.demo.load(), tmp_path, force=True)
+    systems = [f"{name}={tmp_path / file}" for name, file in (("ours", "unit0.02.score"), ("theirs", "unit0.16.score"))]
+    words = ["paper", str(tmp_path / "references.rttm"), *systems]
+    words += ["--durations", str(tmp_path / "reco2dur"), "--resolutions", "20", "--out", str(tmp_path / "paper")]
+    result = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert "of the seed" not in (tmp_path / "paper" / "figures.tex").read_text(encoding="utf-8")

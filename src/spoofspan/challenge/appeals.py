@@ -83,7 +83,7 @@ def history(challenge: Path) -> list[Plain]:
             one = season.submission(entry.number, entry.team)
             if one.outcome != SCORED or one.withdrawn or (one.phase, one.team) in season.out:
                 continue
-            value = finite(published_values(challenge, one)).get(measure)
+            value = published_values(challenge, one).get(measure)
             rows.append(_row(season, entry.number, one.received, one.phase, one.team, "", value))
         elif entry.action in DECISIONS:
             text = described(entry, season.shown(entry.team))

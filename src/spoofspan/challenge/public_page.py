@@ -148,12 +148,12 @@ def _values_table(name: str, title: str, teams: Sequence[Plain], measures: Seque
 
 
 def _value_cell(measure: str, one: Plain) -> Plain:
-    return measure_cell(measure, one["value"], published_text, about=_interval_text(measure, one))
+    return measure_cell(measure, _number(one["value"]), published_text, about=_interval_text(measure, one))
 
 
 def _interval_text(measure: str, one: Plain) -> str:
     """An interval as it is read when a number is pointed at; nothing where there is none."""
-    ends = [one[end] for end in ("low", "high")]
+    ends = [_number(one[end]) for end in ("low", "high")]
     return " to ".join(published_text(measure, end).replace("-", MINUS) for end in ends if end is not None)
 
 
@@ -167,7 +167,7 @@ def _history(events: Sequence[Plain], measure: str) -> Plain | None:
             cell(one["time"]),
             cell(one["phase"] or "all"),
             cell(one["text"]),
-            measure_cell(measure, one["value"], published_text),
+            measure_cell(measure, _number(one["value"]), published_text),
         ]
         for one in events
     ]
@@ -190,16 +190,20 @@ def _comparison(board: Leaderboard, plain: Plain) -> Plain:
         "estimand": board.first.estimand,
         "direction": board.first.direction,
         "level": board.level,
-        "values": {team: [one[end] for end in ("value", "low", "high")] for team, one in firsts.items()},
+        "values": {team: [_number(one[end]) for end in ("value", "low", "high")] for team, one in firsts.items()},
         "ranks": [{"system": team} | {to: one[name] for to, name in names.items()} for team, one in firsts.items()],
         "pairs": [
             {name: printable(row[name] or "") for name in ("first", "second", "better")}
-            | {name: row[name] for name in ("difference", "low", "high")}
-            | {"p": row["p_value"], "adjusted": row["adjusted_p_value"]}
+            | {name: _number(row[name]) for name in ("difference", "low", "high")}
+            | {"p": _number(row["p_value"]), "adjusted": _number(row["adjusted_p_value"])}
             for row in plain.get("pairs", {}).get(board.first.measure, ())
         ],
         "cautions": plain["warnings"],
     }
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and value == value else None
 
 
 def _facts(board: Leaderboard) -> list[tuple[str, str]]:
@@ -215,7 +219,7 @@ def _facts(board: Leaderboard) -> list[tuple[str, str]]:
 
 
 def _measurements(team: Plain) -> list[Plain]:
-    return [{"measure": name, "number": one["value"]} for name, one in team["measures"].items()]
+    return [{"measure": name, "number": _number(one["value"])} for name, one in team["measures"].items()]
 
 
 def _groups(board: Leaderboard, plain: Plain, by: str) -> Plain:
@@ -223,7 +227,8 @@ def _groups(board: Leaderboard, plain: Plain, by: str) -> Plain:
     names, measure = board.names(by), board.of_groups
     found: dict[str, dict[str, Plain]] = {
         team["team"]: {
-            name: {end: one[end] for end in ("value", "low", "high")} for name, one in team["groups"][by].items()
+            name: {end: _number(one[end]) for end in ("value", "low", "high")}
+            for name, one in team["groups"][by].items()
         }
         for team in (*plain["teams"], *plain["unranked"])
     }

@@ -37,7 +37,9 @@ def compare(
         None, "Compare all systems with this one only (its name), or with best: which systems may be the best."
     ),
     margin: float | None = o.flag(
-        None, "Smallest relevant difference in printed units (0.5): test equivalence and non-inferiority."
+        None,
+        "Smallest relevant difference in printed units (0.5): test equivalence and non-inferiority.",
+        as_printed=True,
     ),
     fragility: bool = o.flag(
         False, "Find the few speakers (or attacks) whose removal changes each verdict.", "--fragility"

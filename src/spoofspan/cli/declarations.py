@@ -67,16 +67,18 @@ class Argument(click.Argument):
 class Number(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
     """A number, within bounds if there are any; the message says what to type instead of a unit."""
 
-    def __init__(self, kind: type, least: float | None = None, most: float | None = None) -> None:
+    def __init__(
+        self, kind: type, least: float | None = None, most: float | None = None, as_printed: bool = False
+    ) -> None:
         self.name = kind.__name__
-        self._kind, self._least, self._most = kind, least, most
+        self._kind, self._least, self._most, self._as_printed = kind, least, most, as_printed
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number that was typed."""
         try:
             number = self._kind(value)
         except ValueError:
-            self.fail(not_a_number(value, self._kind), param, ctx)
+            self.fail(not_a_number(value, self._kind, self._as_printed), param, ctx)
         if self._least is not None and not number >= self._least:
             self.fail(f"{value!r} should be greater than or equal to {self._least}", param, ctx)
         if self._most is not None and not number <= self._most:
@@ -84,13 +86,15 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # generic since click 
         return number
 
 
-def not_a_number(typed: str, kind: type) -> str:
-    """Reason why a text is refused in the place of a number.
+def not_a_number(typed: str, kind: type, as_printed: bool = False) -> str:
+    """Reason why a text is refused in the place of a number, which is in per cent if it is taken ``as_printed``.
 
     >>> not_a_number("20ms", float)
     "'20ms' is not a number; times are in seconds: 20 ms is 0.02"
     >>> not_a_number("5 %", float)
     "'5 %' is not a number; shares are fractions: 5 % is 0.05"
+    >>> not_a_number("5 %", float, as_printed=True)
+    "'5 %' is not a number; the unit is the printed one: write 5"
     >>> not_a_number("0,02", float)
     "'0,02' is not a number; write 0.02"
     >>> not_a_number("1,000", int)
@@ -99,6 +103,8 @@ def not_a_number(typed: str, kind: type) -> str:
     "'1.5' is not a whole number"
     """
     message = f"{typed!r} is not {'a whole number' if kind is int else 'a number'}"
+    if as_printed and (number := typed.removesuffix("%").strip()) != typed and number.replace(".", "", 1).isdecimal():
+        return f"{message}; the unit is the printed one: write {number}"
     for unit, size, remedy in (("ms", 1000, "times are in seconds: {} ms"), ("%", 100, "shares are fractions: {} %")):
         number = typed.removesuffix(unit).strip()
         if number != typed and number.replace(".", "", 1).isdecimal():
@@ -202,7 +208,7 @@ def _parameter(parameter: inspect.Parameter) -> click.Parameter:
         (hint,) = get_args(hint)
     settings = dict(declared.settings)
     bounds = settings.pop("min", None), settings.pop("max", None)
-    settings["type"] = _type(hint, *bounds)
+    settings["type"] = _type(hint, *bounds, as_printed=settings.pop("as_printed", False))
     if declared.complete is not None:
         settings["shell_complete"] = _completed(declared.complete)
     required = default in (REQUIRED, inspect.Parameter.empty)
@@ -218,9 +224,9 @@ def _parameter(parameter: inspect.Parameter) -> click.Parameter:
     return click.Option([parameter.name, *names], multiple=several, **settings)
 
 
-def _type(hint: Any, least: float | None, most: float | None) -> Any:
+def _type(hint: Any, least: float | None, most: float | None, as_printed: bool) -> Any:
     if hint in (int, float):
-        return Number(hint, least, most)
+        return Number(hint, least, most, as_printed)
     if get_origin(hint) is Literal:
         return click.Choice(get_args(hint))
     if hint is Path:

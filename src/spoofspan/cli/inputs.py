@@ -427,7 +427,8 @@ def read_column(metadata: Where | Sequence[Where] | None, bare_ids: bool | None,
     from spoofspan.formats.text.protocol import read_metadata
 
     if metadata is None:
-        near = ["attack"] if name == "kind" else get_close_matches(name, ("length", "boundary"), 1)
+        own = ("attack", "length", "share", "boundary")
+        near = ["attack"] if name == "kind" else get_close_matches(name.lower(), own, 1)
         without = f"; without it there is --by {near[0]}" if near else ""
         if name == "attack":
             without = ", or references that name the attack of each range (for measures of ranges and events)"

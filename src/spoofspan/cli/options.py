@@ -224,7 +224,7 @@ def resolution_in(text: str, flag: str) -> float:
     """The only resolution that is typed, in seconds."""
     found = resolutions_in(text, flag, "milliseconds, such as 160")
     if len(found) > 1:
-        raise UsageError(f"{flag} {text}: there is one resolution; write milliseconds, such as 160")
+        raise UsageError(f"{flag} {text}: give points of one resolution, such as 160")
     return found[0]
 
 

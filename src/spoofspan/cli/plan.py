@@ -13,8 +13,12 @@ def plan(
     *,
     systems: OneSet,
     measure: str | None = o.measure_flag(None, "The measure; range-eer, or utterance-eer of whole utterances."),
-    first: float | None = o.flag(None, "First value in printed units (5.2). Default: as measured.", "--from"),
-    second: float | None = o.flag(None, "Second value (5.5). Default: that of the second system.", "--to"),
+    first: float | None = o.flag(
+        None, "First value in printed units (5.2). Default: as measured.", "--from", as_printed=True
+    ),
+    second: float | None = o.flag(
+        None, "Second value (5.5). Default: that of the second system.", "--to", as_printed=True
+    ),
     power: float = o.flag(0.8, "Probability of separating the two values."),
     confidence: float = o.flag(0.95, "1 - the level of the test."),
     correlation: float | None = o.flag(None, "Correlation of two systems over clusters, if only one system is given."),
@@ -41,6 +45,7 @@ def plan(
 
       spoofspan plan protocol.txt a_scores.tsv b_scores.csv --higher b_scores=spoof
     """
+    from spoofspan.base.progress import progress
     from spoofspan.base.version import __version__
     from spoofspan.measures.measure import in_percent
     from spoofspan.report.results import finite
@@ -58,5 +63,6 @@ def plan(
     if scale > 1 and small is not None:
         o.say([f"warning: --from and --to are in per cent: {small:g} is {small:g} %"])
     first, second = (None if value is None else value / scale for value in (first, second))
-    found = sample_size(references, scores, measure, first=first, second=second, **how)
+    with progress("planning"):
+        found = sample_size(references, scores, measure, first=first, second=second, **how)
     output.show({"spoofspan": __version__, "plan": finite(found.to_dict())}, [size_table(found)])

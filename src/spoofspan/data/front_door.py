@@ -110,7 +110,7 @@ class FrontDoor:
         _refuse_swapped(references, scores)
         truth = self.references(references)
         said = self.systems(scores) if several else self.scores(scores)
-        if self.unused:
+        if self.unused and not any(isinstance(side, list | np.ndarray) for side in (truth, said)):
             name = sorted(self.unused)[0]
             raise UsageError(f"{name}= means nothing here: references and scores say it themselves; leave it out")
         return truth, said

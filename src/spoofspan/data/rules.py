@@ -500,7 +500,7 @@ def rules_for(
 
 # What other libraries call an argument, and what to write here.
 OTHER_ARGUMENTS = {
-    **dict.fromkeys(("metric", "metrics"), "measures=['range-eer', ...] of evaluate"),
+    **dict.fromkeys(("measure", "metric", "metrics"), "measures=['range-eer', ...] of evaluate"),
     **dict.fromkeys(("alpha", "ci", "confidence_level"), "confidence=0.95"),
     **dict.fromkeys(
         ("n_bootstrap", "n_resamples", "replicates", "random_state", "seed", "interval", "rng"),

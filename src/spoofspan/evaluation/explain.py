@@ -88,6 +88,8 @@ def nearest_subject(subject: str) -> str | None:
 
     >>> nearest_subject("--slacks"), nearest_subject("Range EER"), nearest_subject("xyzzy")
     ('slack', 'range-eer', None)
+    >>> nearest_subject("range-err")
+    'range-eer'
     >>> nearest_subject("utterance-macro-f1"), nearest_subject("range_recall"), nearest_subject("utterance-xyzzy")
     ('utterance-f1', 'range-recall', None)
     """
@@ -98,7 +100,7 @@ def nearest_subject(subject: str) -> str | None:
     if (measure := nearest_measure(name)) is not None:
         return measure
     if name.startswith(tuple(f"{basis}-" for basis in (*BASES, EVENT))):
-        near = get_close_matches(name, known, n=1, cutoff=0.9)
+        near = get_close_matches(name, known, n=1, cutoff=0.85)
         return known[near[0]] if near else None
     near = get_close_matches(name, known, n=1, cutoff=0.75) or [one for one in known if name and name in one.split("-")]
     near = near or get_close_matches(name, known, n=1, cutoff=0.7)

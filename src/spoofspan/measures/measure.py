@@ -195,9 +195,9 @@ def _no_measure(spelling: str) -> str:
         ends = {basis: at + rest or "@20ms" * (basis == "point") for basis in bases}
         whole = ", ".join(f"{basis}-{name}{end}" for basis, end in ends.items())
         return f"no measure {spelling!r}: which one? {whole} ('spoofspan explain measures' says what they are)"
-    several = spelling.split(",")
-    if len(several) > 1 and all(_look_up(one.strip().partition("@")[0]) for one in several):
-        each = " ".join(f"-m {one.strip()}" for one in several)
+    several = re.split(r"[,\s]+", spelling.strip())
+    if len(several) > 1 and all(_look_up(one.partition("@")[0]) for one in several):
+        each = " ".join(f"-m {one}" for one in several)
         return f"no measure {spelling!r}: these are several; give them one by one ({each})"
     # RangeEER, the class of the training metric, and range_eer, the function, are spelled like the measure here
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", "-", spelling).lower()

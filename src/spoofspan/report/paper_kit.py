@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from spoofspan.base.errors import UsageError
+from spoofspan.base.progress import progress
 from spoofspan.base.times import SECOND
 from spoofspan.base.version import __version__
 from spoofspan.data.references import References
@@ -61,7 +62,7 @@ STYLE = {
     "legend.fontsize": 7.5,
 }
 
-System = Mapping[str, Scores]  # scores by seed
+System = Scores | Mapping[str, Scores]  # scores, or scores by seed
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class PaperKit:
     Parameters
     ----------
     references, systems
-        The labels, and the scores of each system by name and seed.
+        The labels, and the scores of each system by name, and by seed if it has several.
     venue
         A name in ``VENUES``.
     utterance
@@ -98,7 +99,8 @@ class PaperKit:
         )
         how = {**self.arguments, **vars(self.resampling)}
         several = len(self.systems) > 1
-        compared = compare_systems(self.references, self.systems, **how) if several else None
+        with progress("comparing systems"):
+            compared = compare_systems(self.references, self.systems, **how) if several else None
         letters = {"": letters_of(self.references, self.systems, table, how)} if several else None
         look = TableLook(deviations=True, bold=several, letters=letters)
         texts = {
@@ -132,9 +134,10 @@ class PaperKit:
 
                 pyplot.close(figure)
 
-        first = {name: next(iter(seeds.values())) for name, seeds in self.systems.items()}
-        seed = next(iter(next(iter(self.systems.values()))))
-        of_seeds = f", of the seed {seed}" if any(len(seeds) > 1 for seeds in self.systems.values()) else ""
+        by_seed = {name: one if isinstance(one, Mapping) else {"": one} for name, one in self.systems.items()}
+        first = {name: next(iter(seeds.values())) for name, seeds in by_seed.items()}
+        shown = next((next(iter(seeds)) for seeds in by_seed.values() if len(seeds) > 1), None)
+        of_seeds = "" if shown is None else f", of the seed {shown}"
         caption = f"DET curves of durations{of_seeds}. Dots: equal error rates."
         yield "det", (drawn(plots.det, self.references, first, **measuring), caption)
         if len(self.resolutions) > 1:

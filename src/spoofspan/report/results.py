@@ -16,7 +16,7 @@ from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import seconds_text
 from spoofspan.base.version import __version__
 from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurement, Measurement
-from spoofspan.measures.measure import Measure, in_percent, plain_text
+from spoofspan.measures.measure import EER_RULES, Measure, in_percent, plain_text
 from spoofspan.report.cells import (
     DECISION,
     NONE,
@@ -151,7 +151,7 @@ def _notes(measurements: list[Measurement]) -> list[str]:
 
 def _read_off(measurements: list[Measurement]) -> str:
     rules = list(dict.fromkeys(m.eer_rule for m in measurements))
-    plain = len(rules) == 1 and not rules[0].startswith(("threshold", "all-", "proposals"))
+    plain = len(rules) == 1 and rules[0].partition("(")[0] in EER_RULES
     return f"EER rule {rules[0]}" if plain else f"read off: {', '.join(rules)}"
 
 

@@ -138,6 +138,11 @@ class Resampling:
                 raise UsageError(f"{name}={getattr(self, name)!r}: must be a number")
         if not 0 < self.confidence < 1:
             raise UsageError(f"confidence={self.confidence!r}: must lie between 0 and 1, as 0.95")
+        if self.confidence < 0.5:  # the level of the test in the place of that of the interval
+            raise UsageError(
+                f"confidence={self.confidence!r}: an interval that holds the value less often than not; "
+                f"confidence={1 - self.confidence:g} is that of a test at the level {self.confidence:g}"
+            )
         if self.replicates < 1 or self.seed < 0:
             raise UsageError("replicates must be at least 1, seed at least 0")
         if self.draws and len(self.factors) > 1:

@@ -29,6 +29,7 @@ import numpy as np
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_name, quietly, reason_of
 from spoofspan.base.plain_results import NearAttributes
+from spoofspan.base.progress import progress
 from spoofspan.base.tabular import Tabular
 from spoofspan.data.front_door import check_references, check_systems, opens_inputs, training_name
 from spoofspan.data.references import References
@@ -465,7 +466,8 @@ def letters_of(
     order = list(systems) if isinstance(next(iter(systems)), str) else sorted(systems)
     named = {row.name: systems[key] for row, key in zip(table.rows, order, strict=True)}
     single = {name: one[""] if isinstance(one, Mapping) and list(one) == [""] else one for name, one in named.items()}
-    found = compare_measures(references, single, columns, **arguments)
+    with progress("comparing systems"):
+        found = compare_measures(references, single, columns, **arguments)
     return {
         column: {one.system: one.groups for one in comparison.ranks}
         for column, comparison in zip(columns, found, strict=True)

@@ -347,6 +347,11 @@ def sample_size(
         if second is None:
             raise UsageError(f"say what {some.measure} = {values[0]:.6g} shall be told from: second=")
     told = [value if given is None else given for value, given in zip(values, (first, second), strict=True)]
+    if told[0] == told[1]:
+        raise UsageError(
+            f"both values of {some.measure} are {told[0]:.6g}, and equal values cannot be told apart; "
+            "state two different ones with first= (--from) and second= (--to)"
+        )
     # a rate of another height varies by another amount
     scales = [math.sqrt(_scale(str(some.measure), value, target)) for value, target in zip(values, told, strict=True)]
     level, utterances = 1 - how.confidence, len(some.utterances)

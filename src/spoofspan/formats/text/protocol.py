@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name
 from spoofspan.data.protocol import Protocol
 from spoofspan.data.utterance_scores import TRIALS
-from spoofspan.formats.column_names import UTTERANCE
+from spoofspan.formats.column_names import UTTERANCE, column_name
 from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.trials import read_trial_texts, read_trials
@@ -173,7 +173,7 @@ def read_clusters(where: Where | Sequence[Where] | None, columns: Sequence[str] 
     """Read the factors that intervals leave out, by name; none: utterances.
 
     ``columns`` are names, or several with commas between them. Without them, that is speakers, if the metadata know
-    them.
+    them. An utterance whose speaker is ``-`` has none.
     """
     names = [name.strip() for one in columns or () for name in one.split(",")]
     if names == [UTTERANCE] or (not names and where is None):
@@ -186,11 +186,15 @@ def read_clusters(where: Where | Sequence[Where] | None, columns: Sequence[str] 
     if where is None:
         raise UsageError(f"the {names[0]} of every utterance is not known; give metadata (--metadata FILE)")
     try:
-        return {name: read_metadata(where, name) for name in names or [CLUSTER]}
+        found = {name: read_metadata(where, name) for name in names or [CLUSTER]}
     except NoColumnError:
         if names:
             raise
         return {}
+    for name in found:
+        if column_name(name) == column_name(CLUSTER):
+            found[name] = {utterance: level for utterance, level in found[name].items() if level != MISSING}
+    return found if names or found[CLUSTER] else {}
 
 
 class NoColumnError(UsageError):
