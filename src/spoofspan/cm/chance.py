@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from spoofspan.base.errors import DataError
-from spoofspan.base.times import Float64
+from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.measures.events.proposals_from_scores import ProposalOptions, proposals_from_scores
@@ -103,18 +103,26 @@ class ChanceRanges:
             return None
         heard = ratios.take(rows[bona_fide])
         seconds = np.diff(heard.offsets) * ratios.hop
-        who, by_speaker = np.unique([speakers[row] for row in bona_fide] if speakers else [""], return_inverse=True)
+        who, by_speaker = np.unique(
+            [speakers[row] for row in bona_fide.tolist()] if speakers else [""], return_inverse=True
+        )
         false, found, upper = [], [], []
         for threshold in THRESHOLDS:
             counts = np.diff(proposals_from_scores(heard, threshold, **vars(DEFAULT)).offsets)
             false.append(int(counts.sum()))
             found.append(_met(references.take(spoofed), ratios.take(rows[spoofed]), threshold) if spoofed.size else 0)
             if who.size > 1:
-                upper.append(_upper_rate(*(np.bincount(by_speaker, one) for one in (counts, seconds / 60))))
-        known = int(np.count_nonzero(who != ""))
-        total = float(heard.values.size * ratios.hop)
-        sizes = int(bona_fide.size), int(spoofed.size), known
-        return cls(THRESHOLDS, tuple(false), tuple(found), total, *sizes, tuple(upper))
+                upper.append(_upper_rate(by_speaker, counts, seconds / 60))
+        return cls(
+            THRESHOLDS,
+            tuple(false),
+            tuple(found),
+            float(heard.values.size * ratios.hop),
+            int(bona_fide.size),
+            int(spoofed.size),
+            int(np.count_nonzero(who != "")),
+            tuple(upper),
+        )
 
     def __str__(self) -> str:
         speakers = f" of {self.speakers:,} speakers" if self.speakers else ""
@@ -171,7 +179,7 @@ class ChanceRanges:
             ]
             numbers = float(plain["seconds"]), *(int(plain[n]) for n in ("recordings", "spoofed", "speakers"))
             upper = tuple(map(float, plain.get("upper", ())))
-            found = cls(*columns, *numbers, upper)  # type: ignore[arg-type]
+            found = replace(cls(*columns, *numbers), upper=upper)  # type: ignore[arg-type]
             valid = len({len(one) for one in columns}) == 1 and 0 < len(columns[0]) < 10_000
             valid = valid and len(upper) in (0, len(columns[0])) and all(0 <= one < 1e9 for one in upper)
             valid = valid and all(0 <= one < 1e9 for column in columns[1:] for one in column)
@@ -185,8 +193,9 @@ class ChanceRanges:
         return found
 
 
-def _upper_rate(counts: Float64, minutes: Float64) -> float:
-    """Upper end of the jackknife interval of counts a minute over speakers."""
+def _upper_rate(speaker: Int64, ranges: Int64, length: Float64) -> float:
+    """Upper end of the jackknife interval over speakers of ranges a minute, from the ranges of each recording."""
+    counts, minutes = (np.bincount(speaker, one).astype(np.float64) for one in (ranges, length))
     rest = (counts.sum() - counts) / (minutes.sum() - minutes)
     error = math.sqrt((rest.size - 1) / rest.size * float(np.square(rest - rest.mean()).sum()))
     return float(counts.sum() / minutes.sum()) + quantile(CONFIDENCE, rest.size - 1) * error
