@@ -71,7 +71,7 @@ def published_values(challenge: Path, one: Received) -> dict[str, float]:
 
 
 def history(challenge: Path) -> list[Plain]:
-    """What was scored and what was decided in all phases, for everybody to read, the latest first.
+    """Scorings and decisions of all phases, for everybody to read, the latest first.
 
     It has the value of the measure that ranks for every submission that was scored and whose team is not out: numbers
     that its team has been told. Refusals are told to teams alone.

@@ -406,7 +406,7 @@ class PublicPart:
 
     @property
     def most_scores(self) -> int:
-        """How many scores, or proposals, a submission may have."""
+        """Limit on the number of scores, or proposals, of a submission."""
         count = len(self.utterances)
         if self.definition.submissions == "proposals":
             return PROPOSALS_PER_UTTERANCE * count
@@ -414,7 +414,7 @@ class PublicPart:
 
     @property
     def most_bytes(self) -> int:
-        """How many bytes a submission may have, unpacked."""
+        """Limit on the bytes of a submission, unpacked."""
         timed = self.definition.submissions != "utterance-scores"
         needed = BYTES_PER_SECOND * self.seconds if timed else BYTES_PER_UTTERANCE * len(self.utterances)
         return BYTES_IN_ANY_CASE + int(needed)

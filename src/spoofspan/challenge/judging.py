@@ -179,7 +179,7 @@ def _mistaken(path: Path, names: Mapping[Path, str | None], season: Season) -> s
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What becomes of a submission: its outcome in the ledger, problems for the team, a reason for the organisers."""
+    """Verdict on a submission: its outcome in the ledger, problems for the team, a reason for the organisers."""
 
     state: str
     problems: tuple[str, ...] = ()

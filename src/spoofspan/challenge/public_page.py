@@ -158,7 +158,7 @@ def _interval_text(measure: str, one: Plain) -> str:
 
 
 def _history(events: Sequence[Plain], measure: str) -> Plain | None:
-    """What happened, the latest first; None without events."""
+    """Table of events, the latest first; None without events."""
     if not events:
         return None
     columns = [column("time (UTC)"), column("phase"), column("what"), measure_column(measure)]

@@ -412,7 +412,7 @@ class Season:
 
 
 def _outcome(about: Mapping[str, Any]) -> dict[str, Any]:
-    """What became of a submission, by a line of its scoring."""
+    """Outcome of a submission, by a line of its scoring."""
     return {
         "outcome": about["outcome"],
         "key": about.get("key", ""),

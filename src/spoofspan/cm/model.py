@@ -219,7 +219,7 @@ class Heads(nn.Module):
 
 
 class Model(nn.Module):
-    """What all models have in common: the outputs of every branch follow from its embeddings."""
+    """Base class of all models: the outputs of every branch follow from its embeddings."""
 
     @abstractmethod
     def embed(self, waves: Tensor, samples: Tensor) -> dict[str, Embeddings]:

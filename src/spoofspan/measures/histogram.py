@@ -83,7 +83,7 @@ def first_codes(dtype: np.dtype[Any], fine: bool) -> Int64:
 
 @dataclass(frozen=True)
 class BinIndex:
-    """Which codes a histogram looks at: those of one bin of the last pass, or in the first pass all.
+    """Codes that a histogram counts: those of one bin of the last pass, or in the first pass all.
 
     ``below`` is what lies under it; ``inside`` what the last pass found in it. The next higher score with counted time
     is in the bin ``following``, and is ``next_score`` where a pass found it.
@@ -285,7 +285,7 @@ class Histogram:
         return score_of_code(last, self.dtype)
 
     def to_bytes(self) -> bytes:
-        """Which bins are not empty, and their sums; at most 1.8 MB."""
+        """Bins that are not empty, and their sums; at most 1.8 MB."""
         filled = self._filled
         flags = np.zeros(self._starts.size, bool)
         flags[filled] = True

@@ -157,7 +157,7 @@ def segment_scores(references: References, predicted: Proposals | Scores, iou: f
 
 
 def _counts(name: str, references: References, predicted: Proposals | Scores, **parameters: float) -> EventScores:
-    """What a measure of the catalogue counts."""
+    """Count events by a measure of the catalogue."""
     measure = Measure(f"event-{name}", parameters=tuple(parameters.items()))
     parts = EventCorpus(references, as_proposals(predicted)).value(measure).parts
     return EventScores(*(int(parts[one.name]) for one in fields(EventScores)))

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     Sound = str | PathLike[str] | tuple[Any, float]
 
     class CurveArguments(RulesAndInputs, total=False):
-        """How an error curve is measured."""
+        """Settings by which an error curve is measured."""
 
         resolution: float | None
         convention: str
