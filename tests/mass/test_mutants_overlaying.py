@@ -96,7 +96,8 @@ def test_dropped_bona_fide_utterances_are_reported():
         "x": [(0.0, 0.06, "bonafide")],
     }
     references = ss.References.from_ranges(ranges)
-    scores = ss.Scores.from_frames({"CON_1": [1, 1], "CON_2": [1, 0], "x": [1, 1, 1]}, hop=0.02, higher="bonafide")
+    frames = {"CON_1": [0.9, 0.9], "CON_2": [0.9, 0.1], "x": [0.9, 0.9, 0.9]}
+    scores = ss.Scores.from_frames(frames, hop=0.02, higher="bonafide")
     measured = ss.range_eer(references, scores, utterances="drop-bonafide-CON")
     assert measured.touched["utterances"] == Touched("utterances", "drop-bonafide-CON", 40 * MS, 1)
     assert measured.utterances == 2

@@ -170,6 +170,7 @@ class Scores(ByUtterance):
         # each array is checked before they are joined: joined, integers and decisions would turn into floats
         check_dict(frames, "frames", "its scores")
         arrays = {utt: _numbers(values, f"utterance {utt!r}: ") for utt, values in frames.items()}
+        _refuse_labels(frames.values())
         return cls.from_columns(
             list(arrays),
             offsets_of([array.size for array in arrays.values()]),
@@ -274,6 +275,7 @@ class Scores(ByUtterance):
             raise UsageError(f"higher must be 'bonafide' or 'spoof' (what high scores mean), not {higher!r}")
         ids = utterance_ids(utterances)
         numbers = _numbers(values)
+        _refuse_labels([values])
         offset = check_offsets(offsets, len(ids), numbers.size)
 
         def place(row: int) -> str:
@@ -528,6 +530,21 @@ def _numbers(values: npt.ArrayLike, place: str = "") -> Values:
             raise DataError(f"{where}: integers beyond 2**53 do not fit into float64; rescale them")
         return array.astype(np.float64)
     raise UsageError(f"{place}scores must be float16, float32, float64 or integers, not {array.dtype}")
+
+
+def _refuse_labels(columns: Iterable[npt.ArrayLike]) -> None:
+    """Refuse labels in the place of scores: integers that are 0 and 1, and nothing else."""
+    seen: set[int] = set()
+    for one in columns:
+        array = np.asarray(host_array(one))
+        if array.dtype.kind not in "iu" or not array.size or array.max() > 1 or array.min() < 0:
+            return
+        seen.update(np.unique(array).tolist())
+    if seen == {0, 1}:
+        raise UsageError(
+            "these scores are the integers 0 and 1 alone: labels, or hard decisions, which have no EER; give the "
+            "system's scores (errors of decisions: Scores.from_decisions), or floats if these really are its scores"
+        )
 
 
 def _of(value: float | Mapping[str, float], utterance: str, name: str) -> float:
