@@ -110,3 +110,14 @@ def test_p_values_of_several_pairs_are_adjusted_for_pairs_and_not_for_sides():
     alone = ss.compare(labels, {name: systems[name] for name in "ab"}, "utterance-eer", margin=0.1)["a", "b"].margin
     among = ss.compare(labels, systems, "utterance-eer", margin=0.1)["a", "b"].margin
     assert alone.equivalent <= among.equivalent <= 3 * alone.equivalent + 1e-12
+
+
+def test_a_verdict_on_many_systems_names_the_leaders_first():
+    labels, systems = systems_of([2.0, 1.95, 1.9, 0.6])
+    found = ss.compare(labels, systems, "utterance-eer")
+    assert sum(found.better(one) is None for one in found.differences) == 3  # a, b and c
+    first, *others = [one.system for one in found.ranks][:3]
+    leaders = f"{first} ranks first, and {others[0]} and {others[1]} do not differ significantly from it"
+    assert found.verdict.startswith(f"{leaders}; d is worse than all 3 others (p < 0.001); 3 of 6 pairs do not")
+    two = ss.compare(labels, {name: systems[name] for name in "abd"}, "utterance-eer").verdict
+    assert two.startswith("d is worse than both others (p < 0.001); a and b do not differ significantly: the true")

@@ -73,12 +73,12 @@ def comparison_sentence(found: Comparison) -> str:
 
 
 def _of_all(found: Comparison, decided: dict[Difference, str | None]) -> list[str]:
-    """Every pair: who is better or worse than all others, and who cannot be told apart."""
+    """Every pair: who leads, who is better or worse than all others, and who cannot be told apart."""
     systems = len(found.intervals)
     undecided = [one for one, better in decided.items() if better is None]
     if len(undecided) == len(decided) > 1:
         return [f"no two of the {systems} systems differ significantly"]
-    parts = []
+    parts = _leaders(found, undecided) if len(undecided) > 1 else []
     for word, wins in (("better", True), ("worse", False)):
         for name in found.intervals:
             own = [(one, better) for one, better in decided.items() if name in (one.first, one.second)]
@@ -98,6 +98,15 @@ def _of_all(found: Comparison, decided: dict[Difference, str | None]) -> list[st
     elif systems > 2:
         parts.append(f"all {len(decided)} pairs differ significantly")
     return parts
+
+
+def _leaders(found: Comparison, undecided: Sequence[Difference]) -> list[str]:
+    """The first system, unless it is better than all others, and those that do not differ significantly from it."""
+    first = found.ranks[0].system
+    pairs = [(one.first, one.second) for one in undecided]
+    alike = [one.system for one in found.ranks if (first, one.system) in pairs or (one.system, first) in pairs]
+    do = "does" if len(alike) == 1 else "do"
+    return [f"{first} ranks first, and {listed(alike)} {do} not differ significantly from it"] if alike else []
 
 
 def _best(found: Comparison) -> list[str]:
