@@ -295,7 +295,7 @@ def sample_size(
     correlation
         Of two systems over clusters, where only one was measured; several are shown without it.
     **arguments
-        As in :func:`~spoofspan.bootstrap`; the level of the test is 1 - ``confidence``.
+        As in :func:`~spoofspan.interval`; the level of the test is 1 - ``confidence``.
 
     Returns
     -------
