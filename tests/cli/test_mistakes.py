@@ -794,6 +794,7 @@ def test_ranges_in_milliseconds_are_noticed(rule, folder):
     exit_code, _, err = shell(folder, typed)
     assert exit_code == 0
     assert f"warning: {rule}.0 is in seconds, and longer than most spoofs; {rule.split()[1]} ms is 0." in err
+    assert "is it a threshold of these scores?" not in err  # it is: the short ranges are missing, not the threshold
     assert "warning" not in shell(folder, f"{typed[: -len(rule)]}{rule.split()[0]} 0.1")[2]
 
 

@@ -108,19 +108,19 @@ def note_called(scores: Scores, threshold: float, called: References) -> tuple[s
     """
     spoof = np.flatnonzero(called.labels == SPOOF)
     time = called.ends - called.starts
-    spoofed, whole = int(time[spoof].sum()), int(time.sum())
-    point = OperatingPoint(threshold, scores.higher, spoofed, 0, bona_fide=whole, spoof=0)
     utterances = np.unique(np.searchsorted(called.offsets, spoof, side="right")).size
+
+    def at(threshold: float) -> OperatingPoint:
+        # of scores: that short ranges were dropped says nothing about the threshold
+        beyond = scores.values > threshold if scores.higher == "spoof" else scores.values < threshold
+        return OperatingPoint(threshold, scores.higher, int(beyond.sum()), 0, bona_fide=scores.values.size, spoof=0)
+
+    point = at(threshold)
     text = (
         f"{point.decision}: {counted(spoof.size, 'range')} in {utterances:,} of {counted(len(called), 'utterance')}, "
-        f"{spoofed / SECOND:,.3f} of {whole / SECOND:,.3f} s"
+        f"{int(time[spoof].sum()) / SECOND:,.3f} of {int(time.sum()) / SECOND:,.3f} s"
     )
-
-    def mirrored(at: float) -> OperatingPoint:
-        beyond = scores.values > at if scores.higher == "spoof" else scores.values < at
-        return OperatingPoint(at, scores.higher, int(beyond.sum()), 0, bona_fide=scores.values.size, spoof=0)
-
-    return text, *beside_the_scores(point, mirrored)
+    return text, *beside_the_scores(point, at)
 
 
 def refuse_strange_regions(regions: Regions | None, utterances: Collection[str]) -> None:
