@@ -522,6 +522,15 @@ def test_a_metric_says_what_it_is():
     assert repr(RangeF1(0.5, 0.02, higher="spoof")) == "RangeF1(threshold=0.5, hop=0.02, higher='spoof')"
 
 
+@pytest.mark.filterwarnings("always::spoofspan.SpoofspanWarning")
+def test_mistyped_arguments_are_named():
+    for kind in (RangeEER, UtteranceEER):
+        with pytest.raises(TypeError, match=r"^EER\.__init__\(\) missing .*'higher'"):
+            kind(0.02)
+    with pytest.warns(ss.SpoofspanWarning, match="hop=20 is in seconds; 20 ms is 0.02"):
+        RangeEER(20, higher="bonafide")
+
+
 @pytest.mark.parametrize("higher", ["bonafide", "spoof"])
 def test_whole_utterances_have_the_bits_of_the_package(higher):
     rng = np.random.default_rng(8)

@@ -145,3 +145,9 @@ it is given in seconds, and 20 ms is 0.02
             f"a {name} of {seconds:g} s is longer than every utterance (the longest has {seconds_text(longest)}); "
             f"it is given in seconds, and {seconds:g} ms is {seconds / 1000:g}"
         )
+
+
+def warn_of_milliseconds(seconds: float | None, name: str) -> None:
+    """Warn of a hop of 2 s or more, where no utterance shows that milliseconds were meant."""
+    if seconds is not None and seconds * SECOND >= LONG_NS:
+        warn_user(f"{name}={seconds:g} is in seconds; {seconds:g} ms is {seconds / 1000:g}", SpoofspanWarning)

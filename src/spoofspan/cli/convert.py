@@ -94,8 +94,6 @@ def convert(
         raise UsageError("--threshold and --bare-ids do not go together; convert twice")
     elif kind == "references" or dataset is not None:
         raise UsageError("--threshold turns scores into ranges, and references are ranges already; leave it out")
-    if hop is not None and hop >= 2:  # nothing here says how long an utterance is
-        o.say([f"warning: --hop {hop:g} is in seconds; {hop:g} ms is {hop / 1000:g}"])
     written: dict[str, Any] = {"to_format": to_format, "hop": hop, "durations_out": durations_out, "force": force}
     if dataset is not None:
         if target is not None or kind == "scores":

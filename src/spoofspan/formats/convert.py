@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.times import warn_of_milliseconds
 from spoofspan.data.bare_ids import with_bare_ids
 from spoofspan.data.front_door import check_references, check_scores
 from spoofspan.data.proposals import Proposals
@@ -91,6 +92,7 @@ def write_converted(
     """
     if durations_out is not None and not isinstance(content, References):
         raise UsageError("--durations-out goes with references")
+    warn_of_milliseconds(hop, "hop")
     chosen: Format[Any]
     if isinstance(content, References):
         chosen = _format(REFERENCE_FORMATS, REFERENCES_BY_SUFFIX, target, to_format)

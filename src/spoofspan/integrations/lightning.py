@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from spoofspan.base.errors import UsageError
-from spoofspan.integrations.torch import PointEER, RangeEER, Unpadded, UtteranceEER
+from spoofspan.integrations.torch import EER, Unpadded
 
 try:
     try:
@@ -48,9 +48,7 @@ class LogEER(Callback):
 
     """
 
-    def __init__(
-        self, metric: RangeEER | PointEER | UtteranceEER, *, prefix: str = "val_", figure: bool = True
-    ) -> None:
+    def __init__(self, metric: EER, *, prefix: str = "val_", figure: bool = True) -> None:
         self.metric, self.prefix, self.figure = metric, prefix, figure
         self._unpadded: dict[int, Unpadded] = {}
 

@@ -36,7 +36,7 @@ from spoofspan.base.errors import (
     UsageError,
     warn_user,
 )
-from spoofspan.base.times import Int64
+from spoofspan.base.times import Int64, warn_of_milliseconds
 from spoofspan.data.references import Range, References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.plan import EvaluationOptions, Plan, Undefined
@@ -93,7 +93,7 @@ class _FrameMetric(Metric):  # type: ignore[misc]
         options: EvaluationOptions,
     ) -> None:
         super().__init__()
-        check_resolution(hop, "hop")
+        warn_of_milliseconds(check_resolution(hop, "hop"), "hop")
         if dtype not in BITS:
             raise UsageError(f"dtype={dtype!r}: valid: {', '.join(map(repr, BITS))}")
         if spoof_label not in (0, 1, None):
@@ -243,8 +243,8 @@ class _FrameMetric(Metric):  # type: ignore[misc]
             )
 
 
-class _EER(_FrameMetric):
-    """The state and the numbers that all EERs share."""
+class EER(_FrameMetric):
+    """An EER of frames: arguments, state and numbers of :class:`RangeEER`, :class:`PointEER`, :class:`UtteranceEER`."""
 
     higher_is_better = False
     plot_lower_bound = 0.0
@@ -531,7 +531,7 @@ def whole_lengths(lengths: Any) -> list[int]:
 # ---------------------------------------------------------------- the metrics
 
 
-class RangeEER(_EER):
+class RangeEER(EER):
     """The range-based EER of all batches so far.
 
     Parameters
@@ -577,7 +577,7 @@ class RangeEER(_EER):
     _measure = Measure("range-eer")
 
 
-class PointEER(_EER):
+class PointEER(EER):
     """The point-based EER at a resolution of all batches so far.
 
     Parameters
@@ -622,7 +622,7 @@ class PointEER(_EER):
         return {"resolution": self._measure.resolution} | super()._stated()
 
 
-class UtteranceEER(_EER):
+class UtteranceEER(EER):
     """The EER of whole utterances of all batches so far: one score each, the most spoofed of its frames.
 
     Parameters
