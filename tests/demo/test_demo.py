@@ -17,7 +17,6 @@ from golden_cases import FOLDER, load
 import spoofspan as ss
 import spoofspan.cli
 import spoofspan.demo
-from spoofspan.cli.demo import OWN_DATA
 from spoofspan.corpus.builtin import recording_named
 from spoofspan.corpus.provenance import Provenance
 from spoofspan.corpus.settings import Settings
@@ -26,6 +25,7 @@ from spoofspan.corpus.splice_plan import Substitution, UtterancePlan
 from spoofspan.corpus.splicing import SpliceMaterial, make_utterance
 from spoofspan.corpus.survey import look_at
 from spoofspan.demo import recordings
+from spoofspan.demo.explanation import OWN_DATA
 from spoofspan.formats.sound import read_wave, wav_bytes
 
 ROOT = Path(__file__).parents[2]

@@ -6,8 +6,8 @@ hop (``tools/make_demo.py`` wrote the files). :func:`load_short_tail` reads fort
 frames too short or too long, and one system: the corpus on which public tools disagree. :func:`export` writes a corpus
 for a newcomer to look at (``spoofspan demo --out FOLDER``), with a protocol and the sound of a few utterances.
 
-May import ``base``, ``data``, ``evaluation``, ``formats`` and ``corpus``, whose voices speak. Read this file first;
-``recordings.py`` makes the sound.
+May import every package up to ``corpus``, whose voices speak. Read this file first; ``explanation.py`` is what
+``spoofspan demo`` prints, ``recordings.py`` makes the sound.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING
 from spoofspan.base.errors import UsageError
 from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import References
+from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
 from spoofspan.formats.reading import read_references, read_scores
 from spoofspan.formats.text.protocol import protocol_lines, read_protocol
 
 if TYPE_CHECKING:
-    from spoofspan.data.rules import RuleArguments
     from spoofspan.formats.tables.containers import Container
 
 RTTM, RECO2DUR, PROTOCOL = "references.rttm", "reco2dur", "protocol.txt"
@@ -46,6 +46,7 @@ class DemoCorpus:
     systems: dict[float, Scores]  # of the first seed
     seeds: dict[str, dict[float, Scores]] = field(default_factory=dict)  # of every seed, where there are several
     protocol: Protocol | None = None  # speakers and attacks, where they are known
+    rules: RuleArguments = field(default_factory=RuleArguments)  # without which it cannot be measured
 
 
 def load() -> DemoCorpus:
@@ -85,7 +86,7 @@ def load_short_tail() -> DemoCorpus:
     Scores(40 utterances, 2,982 frames of 20 ms, float64, higher = bonafide)
 
     """
-    return DemoCorpus(_references("short_tail"), _scores("short_tail", (20,)))
+    return DemoCorpus(_references("short_tail"), _scores("short_tail", (20,)), rules={"uncovered": "hold"})
 
 
 def _references(name: str) -> References:
@@ -110,11 +111,11 @@ def npz_name(milliseconds: int, seed: str = "") -> str:
 # ---------------------------------------------------------------- files for a newcomer
 
 
-def export(corpus: DemoCorpus, folder: Path, *, force: bool = False, rules: RuleArguments | None = None) -> list[Path]:
+def export(corpus: DemoCorpus, folder: Path, *, force: bool = False) -> list[Path]:
     """Write references, durations, the scores of every branch as text and as tables, and a README.txt.
 
     Where speakers are known, also a protocol, the sound of a few utterances, and the files of ``recipe_files.py``.
-    ``rules`` are those that the corpus needs to be measured at all; the README's commands have them.
+    The README's commands have the rules of the corpus.
     """
     from spoofspan.formats.text import frame_lines, rttm
     from spoofspan.formats.text.durations import reco2dur_lines
@@ -129,7 +130,7 @@ def export(corpus: DemoCorpus, folder: Path, *, force: bool = False, rules: Rule
     except OSError as error:
         raise UsageError(f"{str(folder)!r} cannot be made ({error.strerror or error})") from None
     contents: dict[str, Iterable[bytes]] = {
-        README: [_readme(corpus, rules or {}).encode()],
+        README: [_readme(corpus).encode()],
         RTTM: rttm.write(corpus.references),
         RECO2DUR: reco2dur_lines(corpus.references),
     }
@@ -187,7 +188,7 @@ def _heard() -> str:
     return next(one for one in wav_files() if one.startswith("CON"))
 
 
-def _readme(corpus: DemoCorpus, rules: RuleArguments) -> str:
+def _readme(corpus: DemoCorpus) -> str:
     from jinja2 import Environment, StrictUndefined
 
     from spoofspan.evaluation.evaluate import range_eer
@@ -206,8 +207,8 @@ def _readme(corpus: DemoCorpus, rules: RuleArguments) -> str:
         suffix=_tables().suffixes[0],
         table_words=TABLE_WORDS[_tables().name],
         hops=", ".join(f"{1000 * hop:g}" for hop in corpus.systems),
-        flags="".join(f" --{name} {value}" for name, value in rules.items()),
-        eer=f"{100 * range_eer(corpus.references, corpus.systems[finest], **rules).value:.2f}",
+        flags="".join(f" --{name} {value}" for name, value in corpus.rules.items()),
+        eer=f"{100 * range_eer(corpus.references, corpus.systems[finest], **corpus.rules).value:.2f}",
         protocol="" if corpus.protocol is None else PROTOCOL,
         heard="" if corpus.protocol is None else _heard(),
         seeds=corpus.seeds,
