@@ -18,6 +18,7 @@ from spoofspan.base.errors import SpoofspanError
 from spoofspan.cli import app
 from spoofspan.cli.commands import COMMANDS
 from spoofspan.cli.commands import GROUPS as COMMAND_GROUPS
+from spoofspan.cli.wording import in_words_of_the_shell
 from spoofspan.data.rules import RULES
 from spoofspan.formats.arrays import npz as arrays
 from spoofspan.formats.arrays import segment_labels
@@ -506,7 +507,7 @@ def test_swapped_arguments_are_noticed():
     folder = GOLDEN / "gaps"
     result = invoke("eval", folder / "unit0.02.score.gz", folder / "psm_label.txt")
     assert isinstance(result.exception, ss.UsageError)
-    assert "REFERENCES come first" in str(result.exception)
+    assert "REFERENCES come first" in in_words_of_the_shell(result.exception)
 
 
 @pytest.mark.parametrize("command", ["eval", "check", "convert"])

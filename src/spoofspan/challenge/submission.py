@@ -37,7 +37,7 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.archives import opened_zip, pieces
-from spoofspan.formats.format import ReadOptions, Registry
+from spoofspan.formats.format import ReadOptions, Registry, read_assuming
 from spoofspan.formats.reading import choose_format, read_proposals, read_scores, read_utterance_scores
 from spoofspan.formats.registry import PROPOSAL_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 from spoofspan.formats.sources import PIECE_BYTES, Source
@@ -112,16 +112,12 @@ class Submission:
         for name in stated:
             if name not in takes:
                 raise DataError(f"{ABOUT}: {name} says nothing of {public.definition.submissions}; leave it out")
-        usual = {**public.definition.usual, **instead}
-        while True:
-            try:
-                self._refuse_hostile(public, stated)
-                return _read(public, list(self.files), stated)
-            except UsageError as error:
-                known = {name: usual[name] for name in unsaid(error) if name not in stated and usual[name] is not None}
-                if not known:
-                    raise
-                stated |= known
+
+        def read(**told: Any) -> System:
+            self._refuse_hostile(public, told)
+            return _read(public, list(self.files), told)
+
+        return read_assuming(read, stated, {**public.definition.usual, **instead})
 
     def _refuse_hostile(self, public: PublicPart, stated: Mapping[str, Any]) -> None:
         """Refuse formats that lead elsewhere, and few bytes that stand for more than the challenge can need."""
@@ -150,11 +146,6 @@ def _read(public: PublicPart, files: list[Path], stated: Mapping[str, Any]) -> S
             "begins or ends: mirror them, and write them with higher='spoof'"
         )
     return scores
-
-
-def unsaid(error: UsageError) -> list[str]:
-    """Options that a reader asked for, by its refusal."""
-    return [name for name in ("hop", "higher") if f"{name}=" in str(error)]
 
 
 def _refuse_large(source: Source, public: PublicPart) -> None:

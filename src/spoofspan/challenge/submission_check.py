@@ -8,6 +8,7 @@ Teams and organisers check in this one way, and what passed is measured as it wa
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +23,7 @@ from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.times import milliseconds
 from spoofspan.challenge.definition import PublicPart
 from spoofspan.challenge.published_numbers import MOST_LLR, clipped
-from spoofspan.challenge.submission import ABOUT, Submission, System, opened, unsaid
+from spoofspan.challenge.submission import ABOUT, Submission, System, opened
 from spoofspan.challenge.team_results import is_decided
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
@@ -30,6 +31,7 @@ from spoofspan.data.rules import Rules, rules_for
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.measurement import counted
+from spoofspan.formats.format import UNSAID, unsaid_in
 from spoofspan.formats.sources import sources
 from spoofspan.mass.diagnosis import hop_remedy
 from spoofspan.mass.ranges import Overlay
@@ -129,14 +131,13 @@ def _read(public: PublicPart, submission: Submission, problems: list[str]) -> tu
                 if noted:  # what was noted and not raised led to it
                     problems += _texts(submission, noted) + _strangers(public, _ids_in_lines(public, submission))
                     return None, assumed
-                missing = [name for name in unsaid(error) if name not in assumed and name not in submission.about]
+                unstated = ASSUMED.keys() - assumed - submission.about.keys()
+                missing = [name for name in unsaid_in(error) if name in unstated]
                 if not missing:
                     problems.append(submission.told(error))
                     return None, assumed
-                what = {"hop": "how long a frame is", "higher": "whether high scores mean bona fide or spoof"}
                 problems += [
-                    f"it is not said {what[name]}; state it in {ABOUT}, as "
-                    + ('{"hop": 0.02}' if name == "hop" else '{"higher": "bonafide"}')
+                    f"it is not said {UNSAID[name]}; state it in {ABOUT}, as {json.dumps({name: ASSUMED[name]})}"
                     for name in missing
                 ]
                 assumed |= {name: ASSUMED[name] for name in missing}

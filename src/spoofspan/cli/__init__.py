@@ -150,10 +150,10 @@ def _drop_what_stdout_holds() -> None:
 
 
 def in_words_of_the_shell(message: object) -> str:
-    """Messages of the library, with flags in the place of arguments; loaded when there is something to say."""
-    from spoofspan.cli.wording import in_flags
+    """A message of the library in the words of the shell, which are loaded when there is something to say."""
+    from spoofspan.cli.wording import in_words_of_the_shell as worded
 
-    return in_flags(str(message))
+    return worded(message)
 
 
 def _replace_unusable_streams() -> None:

@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING, Any
 from spoofspan.base.errors import UsageError
 from spoofspan.base.progress import progress
 from spoofspan.cli import options as o
-from spoofspan.cli.inputs import (
-    ProposalFlags,
-    VerificationInputs,
-    read_column,
-)
+from spoofspan.cli.inputs import ProposalFlags, VerificationInputs
 from spoofspan.cli.system_inputs import OneSet, thresholds_by_system
 from spoofspan.cli.words import check_tier, column_of_words, cut_systems, read_words
 
@@ -106,6 +102,7 @@ def compare(
     """
     from spoofspan.base.version import __version__
     from spoofspan.evaluation.crossed import columns_of
+    from spoofspan.formats.text.protocol import read_groups
     from spoofspan.report.results import finite
     from spoofspan.report.verdicts import comparison_tables, grouped_comparison_table, seeds_table
     from spoofspan.uncertainty.comparison import compare_groups, compare_measures, groups_in_time
@@ -120,7 +117,7 @@ def compare(
     plain: list[dict[str, Any]] = []
     known = metadata or systems.metadata()
     resampling = bootstrap.resampling(known, systems.typed.bare_ids)
-    column_of: Callable[[str], Mapping[str, str]] = partial(read_column, known, systems.typed.bare_ids)
+    column_of: Callable[[str], Mapping[str, str]] = partial(read_groups, known, bare_ids=systems.typed.bare_ids)
     if seeds:
         if any(given.values()):
             raise UsageError(

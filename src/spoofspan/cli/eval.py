@@ -15,7 +15,7 @@ from spoofspan.base.progress import progress
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.declarations import OptionGroup, filled_in_by
-from spoofspan.cli.inputs import CorpusInputs, read_column
+from spoofspan.cli.inputs import CorpusInputs
 from spoofspan.cli.words import check_tier, column_of_words, cut_systems, read_words
 from spoofspan.formats.datasets.benchmarks import BenchmarkRun, find_benchmark
 
@@ -267,6 +267,7 @@ def eval_(
     """
     from spoofspan.evaluation.corpus import CorpusInMemory
     from spoofspan.evaluation.plan import EvaluationOptions
+    from spoofspan.formats.text.protocol import read_groups
     from spoofspan.report.results import render
 
     if benchmark is not None:
@@ -321,7 +322,7 @@ def eval_(
         first = next(iter(evaluation.measurements.values()))
         if threshold_from is not None:
             learned.warn_if_learned_here(first.signature)
-        column: Callable[[str], Mapping[str, str]] = cache(partial(read_column, known, inputs.bare_ids))
+        column: Callable[[str], Mapping[str, str]] = cache(partial(read_groups, known, bare_ids=inputs.bare_ids))
         if cut is not None:
             column = partial(column_of_words, cut, column)
         crossing = [one for one in by or () if crosses(one, first, corpus, alone=inputs.alone)]

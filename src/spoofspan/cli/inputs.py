@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -23,7 +22,7 @@ from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.declarations import flags_of
 from spoofspan.data.rules import RULES
-from spoofspan.formats.format import OF_REFERENCES
+from spoofspan.formats.format import OF_REFERENCES, read_assuming
 
 if TYPE_CHECKING:
     from spoofspan.data.proposals import Proposals
@@ -39,26 +38,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 ABOUT_FPS = "Frames per second, if the times of proposals are frame numbers."
-# Files in the wrong place, by that place and by what they hold.
-MISPLACED = {
-    ("references", "scores"): "{} looks like scores; REFERENCES come first, then SCORES",
-    ("references", "utterance labels"): (
-        "{} has labels of whole utterances, without times, which go with scores of whole utterances; scores in time "
-        "need references in time, such as RTTM"
-    ),
-    ("scores", "utterance scores"): (
-        "{} has scores of whole utterances, without times; spoofspan eval takes them beside scores in time with "
-        "--utterance-scores, and eval, compare, calibrate, fuse, plan and domains take them in the place of SCORES"
-    ),
-    ("durations", "references"): (
-        "{} looks like references, and is given as --durations; give a file of <utterance> <seconds>, or leave "
-        "--durations out"
-    ),
-    ("durations", "scores"): (
-        "{} looks like scores, and is given as --durations; give SCORES after REFERENCES, and --durations a file of "
-        "<utterance> <seconds>"
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -160,10 +139,9 @@ class Inputs:
             jobs=jobs,
             **self._about_references(),
         )
-        with naming_misplaced(), ExitStack() as stack:
-            yield self._trained_shards(
-                self.told(lambda **more: stack.enter_context(cut(**(self._about_scores() | more))))
-            )
+        with ExitStack() as stack:
+            corpus = read_assuming(lambda **how: stack.enter_context(cut(**how)), self._about_scores(), self.assumed)
+            yield self._trained_shards(corpus)
 
     @contextmanager
     def on_cluster(self, scheduler: str) -> Iterator[ShardedCorpus]:
@@ -180,7 +158,7 @@ class Inputs:
         about = {"hop": self.hop, "higher": o.polarity(self.higher), "column": self.column}
         connect = partial(connected_corpus, scheduler, references, str(scores))
         with ExitStack() as stack:
-            corpus = self.told(lambda **more: stack.enter_context(connect(**(about | more))))
+            corpus = read_assuming(lambda **how: stack.enter_context(connect(**how)), about, self.assumed)
             yield self._trained_shards(corpus)
 
     def _refuse_bare_ids(self) -> None:
@@ -341,21 +319,8 @@ class Inputs:
         self, read: Callable[..., T], about: Mapping[str, Any], left_open: Sequence[str] = ("hop", "higher")
     ) -> T:
         """Read a file as it was described, under the ids that were asked for."""
-        with naming_misplaced():
-            return self.with_ids(self.told(lambda **more: read(**{**about, **more}), left_open))
-
-    def told(self, read: Callable[..., T], left_open: Sequence[str] = ("hop", "higher")) -> T:
-        """Read a file; if it leaves open what a benchmark says, read it with that."""
-        more: dict[str, Any] = {}
-        while True:  # one thing after the other may turn out to be unsaid
-            try:
-                return read(**more)
-            except UsageError as error:
-                open_now = [name for name in left_open if name in self.assumed and name not in more]
-                unsaid = [name for name in open_now if f"{name}=" in str(error)]
-                if not unsaid:
-                    raise
-            more |= {name: self.assumed[name] for name in unsaid}
+        assumed = {name: value for name, value in self.assumed.items() if name in left_open}
+        return self.with_ids(read_assuming(read, about, assumed))
 
     def unused_columns(self, looked: Sequence[Where] | None = None) -> list[str]:
         """Problems with columns of the scores that are not measured; of a file that can be read again."""
@@ -419,35 +384,6 @@ class Inputs:
             return None if where is None else self.read_scores(where)
         click.echo(f"  scores: {chosen}", err=True)
         return self.read_scores(str(chosen))
-
-
-def read_column(metadata: Where | Sequence[Where] | None, bare_ids: bool | None, name: str) -> Mapping[str, str]:
-    """The value of every utterance in a column of --metadata, for --by."""
-    from spoofspan.data.bare_ids import with_bare_ids
-    from spoofspan.formats.text.protocol import read_metadata
-
-    if metadata is None:
-        own = ("attack", "length", "share", "boundary")
-        near = ["attack"] if name == "kind" else get_close_matches(name.lower(), own, 1)
-        without = f"; without it there is --by {near[0]}" if near else ""
-        if name == "attack":
-            without = ", or references that name the attack of each range (for measures of ranges and events)"
-        raise UsageError(f"--by {name}: give --metadata, a file that says the {name} of every utterance{without}")
-    found = read_metadata(metadata, name)
-    return with_bare_ids(found) if bare_ids else found
-
-
-@contextmanager
-def naming_misplaced() -> Iterator[None]:
-    """Name a file in the wrong place in the words of the shell."""
-    from spoofspan.formats.identify import MisplacedFileError
-
-    try:
-        yield
-    except MisplacedFileError as error:
-        if (text := MISPLACED.get((error.place, error.found))) is None:
-            raise
-        raise UsageError(text.format(error.name)) from None
 
 
 FLAGS = flags_of(Inputs)

@@ -74,7 +74,7 @@ def locate(
 
       spoofspan locate call.wav --model small --threshold-from threshold.json
     """
-    from spoofspan.cli import in_words_of_the_shell
+    from spoofspan.cli.wording import in_words_of_the_shell
     from spoofspan.cm.locate import PAGE, Listening, recordings_to_judge
     from spoofspan.cm.locate import locate as locate_spoofs
     from spoofspan.cm.located import check_location_target

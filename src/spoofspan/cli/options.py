@@ -326,12 +326,9 @@ def cluster_arguments(
     metadata: Where | Sequence[Where] | None, typed: Sequence[str] | None, bare_ids: bool | None
 ) -> dict[str, Any]:
     """Clusters of utterances, as arguments: by columns of the metadata, or by speakers if it has them."""
-    from spoofspan.data.bare_ids import with_bare_ids
     from spoofspan.formats.text.protocol import read_clusters
 
-    factors = read_clusters(metadata, typed)
-    if bare_ids:
-        factors = {name: with_bare_ids(column) for name, column in factors.items()}
+    factors = read_clusters(metadata, typed, bare_ids=bare_ids)
     if len(factors) != 1:
         return {"clusters": factors} if factors else {}
     ((name, column),) = factors.items()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.inputs import VerificationInputs, read_column
+from spoofspan.cli.inputs import VerificationInputs
 from spoofspan.cli.system_inputs import OneSet
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def report(
 
       spoofspan report scores.parquet --threshold 0.3 --audio wav --out found.html
     """
+    from spoofspan.formats.text.protocol import read_groups
     from spoofspan.measures.events.proposals_from_scores import ProposalOptions
     from spoofspan.report.page import PageSettings, page_content, render_page
     from spoofspan.report.page.scores_page import ScoresPageSettings, scores_page
@@ -114,7 +115,7 @@ def report(
         raise UsageError(f"{flag} needs scores in time, and these are scores of whole utterances; leave it out")
     references, scores = systems.read_each(fewest=1)
     known = metadata or systems.metadata()
-    columns = {column: read_column(known, systems.typed.bare_ids, column) for column in by or ()}
+    columns = {column: read_groups(known, column, bare_ids=systems.typed.bare_ids) for column in by or ()}
     if by is None and known is not None and systems.of_utterances:
         columns = _known_columns(known, systems.typed.bare_ids)
     settings = PageSettings(
@@ -135,12 +136,12 @@ def report(
 
 def _known_columns(metadata: Where | Sequence[Where], bare_ids: bool | None) -> dict[str, Mapping[str, str]]:
     """The attack and the codec of every utterance, as far as the metadata have them and they differ."""
-    from spoofspan.formats.text.protocol import NoColumnError
+    from spoofspan.formats.text.protocol import NoColumnError, read_groups
 
     found: dict[str, Mapping[str, str]] = {}
     for name in ("attack", "codec"):
         with suppress(NoColumnError):
-            found[name] = read_column(metadata, bare_ids, name)
+            found[name] = read_groups(metadata, name, bare_ids=bare_ids)
     return {name: column for name, column in found.items() if len(set(column.values())) > 1}
 
 

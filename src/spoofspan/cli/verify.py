@@ -8,7 +8,7 @@ from typing import Annotated
 import click
 
 from spoofspan.cli import options as o
-from spoofspan.cli.inputs import CorpusInputs, read_column
+from spoofspan.cli.inputs import CorpusInputs
 
 NOT_CONFIRMED = 5  # the exit code
 ResultOrSignature = Annotated[
@@ -40,19 +40,20 @@ def verify(
     """
     from spoofspan.evaluation.stated_result import StatedResult
     from spoofspan.evaluation.verification import verify as repeat
+    from spoofspan.formats.text.protocol import read_groups
     from spoofspan.report.results import finite, verification_table
 
     stated = StatedResult.read(result)
     inputs = inputs.placed()
     with inputs.opened(quiet=output.quiet) as (corpus, truth):
         known = metadata or inputs.protocol() or (inputs.references if inputs.alone else None)
-        column = partial(read_column, None if known is None else inputs.identify(known).sources, inputs.bare_ids)
+        looked = None if known is None else inputs.identify(known).sources
         found = repeat(
             stated,
             corpus,
             regions=o.given_rules(regions=regions).get("regions"),
             asv_scores=inputs.read_asv(truth),
-            columns=column,
+            columns=partial(read_groups, looked, bare_ids=inputs.bare_ids),
             value=value,
         )
     output.show(finite(found.to_dict()), [verification_table(found)])

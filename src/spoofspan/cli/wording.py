@@ -20,6 +20,33 @@ _NAMES = "|".join(sorted({*RULES, *ARGUMENTS.split(), *OTHER_NAMES}, key=len, re
 _VALUES = r"'[^'\s]*'(?:(?:,| or) '[^'\s]*')*|True\b|nan\b|-?inf\b|-?\d[\w.+-]*(?<![.])|(?=[\s,;:)]|$)"
 _ARGUMENT = re.compile(rf"(?<![\w'\"/.=@-])(?P<name>{_NAMES})=(?P<value>{_VALUES})(?: \(--[a-z-]+(?: [\w-]+)?\))?")
 
+# A file in the wrong place (:class:`.MisplacedFileError`), by that place and by what it holds.
+MISPLACED = {
+    ("references", "scores"): "{} looks like scores; REFERENCES come first, then SCORES",
+    ("references", "utterance labels"): (
+        "{} has labels of whole utterances, without times, which go with scores of whole utterances; scores in time "
+        "need references in time, such as RTTM"
+    ),
+    ("scores", "utterance scores"): (
+        "{} has scores of whole utterances, without times; spoofspan eval takes them beside scores in time with "
+        "--utterance-scores, and eval, compare, calibrate, fuse, plan and domains take them in the place of SCORES"
+    ),
+    ("durations", "references"): (
+        "{} looks like references, and is given as --durations; give a file of <utterance> <seconds>, or leave "
+        "--durations out"
+    ),
+    ("durations", "scores"): (
+        "{} looks like scores, and is given as --durations; give SCORES after REFERENCES, and --durations a file of "
+        "<utterance> <seconds>"
+    ),
+}
+
+
+def in_words_of_the_shell(message: object) -> str:
+    """A message of the library, with flags in the place of arguments, and REFERENCES and SCORES for files."""
+    place = getattr(message, "place", ""), getattr(message, "found", "")
+    return MISPLACED[place].format(message.name) if place in MISPLACED else in_flags(str(message))  # type: ignore[attr-defined]
+
 
 def in_flags(message: str) -> str:
     """Turn the arguments that a message names into flags.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.data.rules import Modality
@@ -85,6 +85,25 @@ class ReadOptions:
                 "another column= or format"
             )
         return stated
+
+
+def unsaid_in(refusal: UsageError) -> list[str]:
+    """Options that a reader asks for."""
+    return [name for name in UNSAID if f"{name}=" in str(refusal)]
+
+
+def read_assuming(read: Callable[..., T], stated: Mapping[str, Any], usual: Mapping[str, Any]) -> T:
+    """Read a file by the options ``stated``; what neither they nor the file say is as ``usual``."""
+    told = dict(stated)
+    while True:  # one thing after the other may turn out to be unsaid
+        try:
+            return read(**told)
+        except UsageError as refusal:
+            asked = [name for name in unsaid_in(refusal) if told.get(name) is None]
+            known = {name: usual[name] for name in asked if usual.get(name) is not None}
+            if not known:
+                raise
+        told |= known
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,10 @@ utterances have no attack, which keys write as ``-``, ``bonafide`` or ``A00``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 
 from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name
+from spoofspan.data.bare_ids import with_bare_ids
 from spoofspan.data.protocol import Protocol
 from spoofspan.data.utterance_scores import TRIALS
 from spoofspan.formats.column_names import UTTERANCE, column_name
@@ -46,6 +48,7 @@ LABELS = (LABEL, "label", "digit")  # columns of labels of whole utterances, the
 OF_TIME = {"start", "end", "frame", "labels", "segments", "duration"}
 MISSING = "-"
 CLUSTER = "speaker"  # what a bootstrap draws by default
+OWN_GROUPS = ("attack", "length", "share", "boundary")  # breakdowns that need no column
 
 
 def read_protocol(where: Where | Sequence[Where]) -> Protocol:
@@ -169,7 +172,23 @@ def _read_column(source: Source, layout: Layout, column: str) -> dict[str, str]:
     return known
 
 
-def read_clusters(where: Where | Sequence[Where] | None, columns: Sequence[str] | None) -> dict[str, Mapping[str, str]]:
+def read_groups(
+    where: Where | Sequence[Where] | None, column: str, *, bare_ids: bool | None = None
+) -> Mapping[str, str]:
+    """Read the column that a breakdown groups by; without metadata, name the groups that need none."""
+    if where is None:
+        near = ["attack"] if column == "kind" else get_close_matches(column.lower(), OWN_GROUPS, 1)
+        without = f"; without it there is --by {near[0]}" if near else ""
+        if column == "attack":
+            without = ", or references that name the attack of each range (for measures of ranges and events)"
+        raise UsageError(f"--by {column}: give --metadata, a file that says the {column} of every utterance{without}")
+    found = read_metadata(where, column)
+    return with_bare_ids(found) if bare_ids else found
+
+
+def read_clusters(
+    where: Where | Sequence[Where] | None, columns: Sequence[str] | None, *, bare_ids: bool | None = None
+) -> dict[str, Mapping[str, str]]:
     """Read the factors that intervals leave out, by name; none: utterances.
 
     ``columns`` are names, or several with commas between them. Without them, that is speakers, if the metadata know
@@ -186,7 +205,7 @@ def read_clusters(where: Where | Sequence[Where] | None, columns: Sequence[str] 
     if where is None:
         raise UsageError(f"the {names[0]} of every utterance is not known; give metadata (--metadata FILE)")
     try:
-        found = {name: read_metadata(where, name) for name in names or [CLUSTER]}
+        found = {name: read_groups(where, name, bare_ids=bare_ids) for name in names or [CLUSTER]}
     except NoColumnError:
         if names:
             raise
