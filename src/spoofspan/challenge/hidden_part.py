@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -37,7 +38,8 @@ from spoofspan.evaluation.signature import references_hash
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.convert import write_references
 from spoofspan.formats.reading import read_references
-from spoofspan.formats.text.protocol import read_metadata
+from spoofspan.formats.sources import Where
+from spoofspan.formats.text.protocol import NoColumnError, read_groups, read_metadata
 from spoofspan.formats.writing import write_atomically
 from spoofspan.measures.costs import VerificationErrors
 from spoofspan.report.results import finite
@@ -268,6 +270,52 @@ class HiddenPart:
         """Settings of measures, with what is hidden: the regions that count, and a verification system."""
         rules = definition.rules if self.regions is None else {**definition.rules, "regions": self.regions}
         return replace(definition.options, rules=rules, asv_scores=self.asv)
+
+
+def columns_of_board(
+    by: Sequence[str],
+    metadata: Where | None,
+    truth: References | Mapping[str, str],
+    definition: Definition,
+) -> dict[str, Mapping[str, str] | None]:
+    """Read the columns that the leaderboard groups by; None for groups that need none, and for crossed columns.
+
+    Attacks that references name need no column, except where they are crossed with one.
+    """
+    crosses = any("," in name for name in by)
+    told = definition.submissions == "scores" and getattr(truth, "attacks", None) is not None and not crosses
+    found: dict[str, Mapping[str, str] | None] = {}
+    for name in dict.fromkeys(part for one in by for part in (*one.split(","), one)):
+        found[name] = None
+        if "," in name or (name == "attack" and told):
+            continue
+        if name not in BREAKDOWNS:
+            found[name] = read_groups(metadata, name)
+        elif name == "attack" and metadata is not None:
+            with suppress(NoColumnError):
+                found[name] = read_groups(metadata, name)
+    return found
+
+
+def utterances_of_phases(
+    counted: Mapping[str, Sequence[str] | float], utterances: Sequence[str], seed: int
+) -> dict[str, Sequence[str]]:
+    """The utterances that count in phases: as listed, or a share of all, drawn at random.
+
+    >>> utterances_of_phases({"progress": 0.5, "final": ["u1"]}, ["u3", "u1", "u2", "u4"], seed=7)
+    {'progress': ['u1', 'u3'], 'final': ['u1']}
+    """
+    found: dict[str, Sequence[str]] = {}
+    ids = sorted(utterances)
+    for place, (name, one) in enumerate(counted.items()):
+        if isinstance(one, float):
+            if not 0 < one < 1:
+                raise UsageError(f"the phase {name!r}: the share of utterances is {one:g}; give one between 0 and 1")
+            drawn = np.random.default_rng([seed, place]).permutation(len(ids))[: max(round(one * len(ids)), 1)]
+            found[name] = [ids[at] for at in drawn.tolist()]
+        else:
+            found[name] = one
+    return found
 
 
 def _write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:

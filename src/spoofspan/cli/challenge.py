@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -14,11 +13,7 @@ from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.declarations import CommandGroup
 from spoofspan.cli.help import HelpCommand
-from spoofspan.cli.inputs import (
-    ProposalFlags,
-    VerificationInputs,
-    read_column,
-)
+from spoofspan.cli.inputs import ProposalFlags, VerificationInputs
 
 if TYPE_CHECKING:
     from spoofspan.challenge.judging import JudgedSubmission
@@ -125,7 +120,7 @@ def build(
     """
     from spoofspan.challenge.challenge_folder import build_challenge
     from spoofspan.challenge.definition import Definition, Phase
-    from spoofspan.challenge.hidden_part import HiddenPart
+    from spoofspan.challenge.hidden_part import HiddenPart, columns_of_board, utterances_of_phases
     from spoofspan.challenge.published_numbers import bits_of_result
     from spoofspan.formats.reading import read_truth
     from spoofspan.formats.text.protocol import read_clusters
@@ -162,17 +157,11 @@ def build(
     read = read_truth(
         references, durations=durations, format=reference_format, hop=reference_hop, spoof_label=spoof_label
     )
-    # attacks that the references name need no column, but where they are crossed with one
-    is_timed = submissions == "scores" and getattr(read, "attacks", None) is not None
-    told = {"attack"} if is_timed and not any("," in one for one in by or ()) else set()
     hidden = HiddenPart(
         read,
-        {
-            name: None if "," in name or name in told else _column(name, metadata)
-            for name in dict.fromkeys(part for one in by or () for part in (*one.split(","), one))
-        },
+        columns_of_board(by or (), metadata, read, definition),
         clusters=read_clusters(metadata, cluster) or None,
-        phases=_phase_utterances(phase_utterances or [], read.keys(), seed),
+        phases=utterances_of_phases(_counted(phase_utterances or []), list(read), seed),
         regions=regions,
         asv=verification.read_asv(read),
     )
@@ -205,39 +194,18 @@ def _questions(typed: list[str]) -> dict[str, str]:
     return found
 
 
-def _column(by: str, metadata: o.Metadata) -> Mapping[str, str] | None:
-    """The value of every utterance in a column; None for groups that the references tell."""
-    from spoofspan.evaluation.breakdown import BREAKDOWNS
-    from spoofspan.formats.text.protocol import NoColumnError
-
-    if by not in BREAKDOWNS:
-        return read_column(metadata, None, by)
-    if by == "attack" and metadata is not None:
-        with suppress(NoColumnError):
-            return read_column(metadata, None, by)
-    return None
-
-
-def _phase_utterances(typed: list[str], utterances: Iterable[str], seed: int) -> Mapping[str, list[str]]:
-    """The utterances of phases: those of a file, or a share of them."""
-    import numpy as np
-
-    found: dict[str, list[str]] = {}
+def _counted(typed: list[str]) -> dict[str, list[str] | float]:
+    """The utterances of phases as typed: the ids in a file, or a share."""
+    found: dict[str, list[str] | float] = {}
     for word in typed:
         name, _, value = word.partition("=")
-        if not value:
-            raise UsageError(f"--phase-utterances {word}: write it as NAME=FILE or NAME=0.3")
+        if not value or name in found:
+            raise UsageError(f"--phase-utterances {word}: write it once for each phase, as NAME=FILE or NAME=0.3")
         try:
-            share = float(value)
+            found[name] = float(value)
         except ValueError:
-            path = Path(value).expanduser()
-            found[name] = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-            continue
-        if not 0 < share < 1:
-            raise UsageError(f"--phase-utterances {word}: a share lies between 0 and 1")
-        ids = sorted(utterances)
-        drawn = np.random.default_rng([seed, len(found)]).permutation(len(ids))[: max(round(share * len(ids)), 1)]
-        found[name] = [ids[place] for place in drawn.tolist()]
+            lines = Path(value).expanduser().read_text(encoding="utf-8").splitlines()
+            found[name] = [line.strip() for line in lines if line.strip()]
     return found
 
 
