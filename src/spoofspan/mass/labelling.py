@@ -135,7 +135,9 @@ def cut_at(labelling: Labelling, utterance: Int64, starts: Int64, ends: Int64) -
     runs = labelling.ends.size
     edge_utterance = np.concatenate((utterance_of_rows(labelling.offsets), utterance, utterance))
     edge = np.concatenate((labelling.ends, starts, ends))
-    order = np.lexsort((edge, edge_utterance))
+    # on one time line, where each utterance begins after the end of the one before; sorted parts are merged
+    begins = offsets_of(labelling.extents + 1)[:-1]
+    order = np.argsort(begins[edge_utterance] + edge, kind="stable")
     in_order_utterance, in_order = edge_utterance[order], edge[order]
     ends_cell = np.ones(edge.size, bool)
     ends_cell[1:] = (in_order_utterance[1:] != in_order_utterance[:-1]) | (in_order[1:] != in_order[:-1])
