@@ -389,8 +389,7 @@ def _range_totals(plan: Plan, selections: Sequence[SpoofedRanges], at: Operating
         with suppress(NothingToMeasureError):
             laid = plan.laid(references, scores, lay)
             cut = SpoofCut.of(references, laid)
-            groups = (cut.group(one, references, laid) for one in selections)
-            missed = [count_again(group.mass()[0], at).false_negative for group in groups]
+            missed = cut.missed(selections, references, laid, at)
     rows = [(*one.extent(references), amount) for one, amount in zip(selections, missed, strict=True)]
     return np.array(rows, np.int64).reshape(-1, 3)
 

@@ -17,9 +17,10 @@ from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Rules
 from spoofspan.data.scores import Scores
 from spoofspan.mass.labelling import CutLabelling, cut_at
-from spoofspan.mass.ranges import Overlay
+from spoofspan.mass.ranges import Overlay, time_by_stretch
 from spoofspan.measures.events.event_scores import extents_of
 from spoofspan.measures.events.spoof_ranges import ranges_without, spoof_ranges
+from spoofspan.measures.operating_point import OperatingPoint, called_spoof
 
 NO_ATTACK = "(no attack)"
 NO_ATTACKS = (
@@ -267,3 +268,19 @@ class SpoofCut:
         """All time but that of the other spoofed ranges."""
         others = self.cut.covered(selection.dropped(references)[self.rows])
         return replace(laid, labelling=self.cut.cells.without(others))
+
+    def missed(
+        self, selections: Sequence[SpoofedRanges], references: References, laid: Overlay, at: OperatingPoint
+    ) -> list[int]:
+        """The spoofed time of each group that is called bona fide (ns), in one pass for all of them."""
+        cells, uncovered, pieces = self.cut.cells, laid.rules.uncovered, []
+        for first, last in laid.part()[0].spans():
+            here, runs = cells.block(first, last), laid.runs.block(first, last)
+            called = called_spoof(runs.values, at.threshold, laid.runs.higher) | at.everything
+            if uncovered == "bonafide":
+                pieces.append(here.ends - here.starts - time_by_stretch(here, runs, called))
+            else:
+                pieces.append(time_by_stretch(here, runs, ~called))
+        missed = np.concatenate(pieces) * (cells.labels == SPOOF)
+        others = (self.cut.covered(one.dropped(references)[self.rows]) for one in selections)
+        return [int(missed[~covered].sum()) for covered in others]

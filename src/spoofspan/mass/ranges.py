@@ -246,6 +246,23 @@ def overlay_block(labelling: Labelling, runs: ScoreRuns) -> MassBlock:
     return MassBlock(runs.values, classes, durations, np.concatenate((odd, cut)), more_bona_fide, more_spoof)
 
 
+def time_by_stretch(labelling: Labelling, runs: ScoreRuns, chosen: Flags) -> Int64:
+    """Time of chosen score runs in each stretch of a labelling; both sides are of the same utterances."""
+    durations, odd, odd_by = runs.durations()
+    lasting = np.multiply(chosen, durations, dtype=np.int64)
+    lasting[odd] += odd_by * chosen[odd]
+    lasting[runs.rows_without_time()] = 0
+    next_row, rest = runs.cut_at(labelling.offsets, labelling.ends)
+    next_row[labelling.offsets[1:] - 1] = runs.offsets[1:]
+    found: Int64 = np.diff(np.concatenate(([0], np.cumsum(lasting)))[next_row], prepend=0)
+    # each edge hands the rest of the run it lies in to the stretch behind it
+    cut = np.flatnonzero(rest)
+    cut = cut[chosen[next_row[cut] - 1]]
+    found[cut] -= rest[cut]
+    found[cut + 1] += rest[cut]
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Overlay:
     """References and scores under rules that have all been applied, in the order of the scores."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import cache, cached_property
 from math import isnan
@@ -26,7 +26,7 @@ from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.breakdown import Group, MeasuredCorpus
 from spoofspan.evaluation.corpus import PlannedMass, corpus_of
 from spoofspan.evaluation.crossed import POOLED, ColumnGroups, CrossedCell, crossed
-from spoofspan.evaluation.evaluate import best_possible, evaluate
+from spoofspan.evaluation.evaluate import best_possible
 from spoofspan.evaluation.measurement import EventMeasurement, Measurement
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
@@ -37,7 +37,7 @@ from spoofspan.measures.measure import Measure, ScoresAre, parse_measures
 from spoofspan.report.figures.line_simplification import deviates
 from spoofspan.report.page.packing import packed, packed_short
 from spoofspan.report.page.publishing import without_labels
-from spoofspan.report.page.timelines import choose, hours, timelines, within_bytes
+from spoofspan.report.page.timelines import hours, timelines, within_bytes
 from spoofspan.report.published import Beside, OwnRow, published_measures
 from spoofspan.report.results import finite
 from spoofspan.report.table import printable
@@ -210,9 +210,8 @@ def _timelines(best: _System, rules: Mapping[str, Rules], ranked: Sequence[str])
     """Utterances by the errors of the best system, with the scores of as many systems as the page has room for."""
     systems, settings = best.common.systems, best.common.settings
     errors = best.whole.errors
-    shown, count = within_bytes(errors, systems, ranked, settings.timelines)
     with progress("choosing utterances"):
-        choices = choose(errors, count)
+        shown, choices = within_bytes(errors, systems, ranked, settings.timelines)
         drawn = {printable(name): (systems[name], rules[name]) for name in systems if name in shown}
         return timelines(
             best.common.references,
@@ -253,10 +252,10 @@ class _System:
             if str(measure) == first:
                 raise error
 
-        how: dict[str, Any] = {"resampling": common.resampling, "on_undefined": leave_out, **settings.how}
-        self.evaluation = evaluate(references, self.scores, common.measures, **how)
-        self.eer = self.evaluation[first]
         self.corpus, self.options = corpus_of(references, self.scores), EvaluationOptions.from_arguments(settings.how)
+        sampled = replace(self.options, resampling=common.resampling)
+        self.evaluation = self.corpus.evaluate(common.measures, sampled, leave_out)
+        self.eer = self.evaluation[first]
 
     @cached_property
     def planned(self) -> PlannedMass:
@@ -335,15 +334,14 @@ def _curve(system: _System) -> dict[str, Any]:
 
 def _resolutions(system: _System) -> dict[str, Any]:
     """The row of the resolution table that belongs to a system; what is known already is not measured again."""
-    common, scores, hop = system.common, system.scores, system.scores.hop
+    common, hop = system.common, system.scores.hop
     resolutions = common.settings.resolutions
     measures = [f"point-eer@{milliseconds(one)}" for one in resolutions]
     found = dict(system.evaluation.measurements)
     others = [one for one in measures if one not in found]
     try:
         if others:
-            how: dict[str, Any] = {"on_undefined": lambda *_: None, **common.arguments}
-            found |= evaluate(common.references, scores, others, **how).measurements
+            found |= system.corpus.evaluate(others, system.options, lambda *_: None).measurements
     except UsageError:  # a convention without points
         return {"cells": [], "floor": None}
     cells = [
