@@ -20,7 +20,7 @@ from spoofspan.report.page.audio import waveform_of
 from spoofspan.report.page.packing import packed
 from spoofspan.report.page.publishing import without_labels
 from spoofspan.report.page.report_tables import breakdown, by_group, cards, heat_scale, leaderboard
-from spoofspan.report.page.timelines import LEAST_TIMELINES, MOST_BYTES, MOST_TIMELINES, choose, within_bytes
+from spoofspan.report.page.timelines import LEAST_TIMELINES, MOST_BYTES, choose, within_bytes, worst_first
 
 QUICK = ss.Resampling(replicates=50)
 
@@ -96,14 +96,15 @@ def test_the_worst_the_median_and_random_utterances():
     amounts = np.arange(count)[::-1] * 1_000_000
     zero = np.zeros(count, np.int64)
     errors = ss.UtteranceErrors(tuple(f"u{i:04d}" for i in range(count)), zero + 1, zero, amounts, zero)
-    chosen = choose(errors, 100)
+    order = worst_first(errors)
+    chosen = choose(errors, order, 100)
     groups = {group: [one.utterance for one in chosen if one.group == group] for group in ("worst", "median", "random")}
     assert groups["worst"] == [f"u{i:04d}" for i in range(40)]
     assert groups["median"] == [f"u{i:04d}" for i in range(490, 510)]
     assert len(groups["random"]) == 40
     assert len({one.utterance for one in chosen}) == 100
-    assert choose(errors, 100) == chosen
-    assert len(choose(errors, 5000)) == count
+    assert choose(errors, order, 100) == chosen
+    assert len(choose(errors, order, 5000)) == count
 
 
 def test_the_policy_names_every_script_and_nothing_is_fetched(content):
@@ -255,12 +256,13 @@ def test_long_recordings_of_many_systems_keep_a_page_small():
     nothing = np.zeros(count, np.int64)
     errors = UtteranceErrors(utterances, nothing, nothing, nothing, nothing)
     ranked = [f"team{i}" for i in range(40)]
-    shown, utts = within_bytes(errors, dict.fromkeys(ranked, long), ranked, None)
+    shown, choices = within_bytes(errors, dict.fromkeys(ranked, long), ranked, None)
     assert list(shown) == ranked[: len(shown)]
-    assert len(shown) * utts * frames * 4 <= MOST_BYTES < (len(shown) + 1) * LEAST_TIMELINES * frames * 4
-    assert within_bytes(errors, dict.fromkeys(ranked, long), ranked, 15) == (ranked, 15)
+    assert len(shown) * len(choices) * frames * 4 <= MOST_BYTES < (len(shown) + 1) * LEAST_TIMELINES * frames * 4
+    shown, choices = within_bytes(errors, dict.fromkeys(ranked, long), ranked, 15)
+    assert (list(shown), len(choices)) == (ranked, 15)
     short = ss.Scores.from_columns(utterances, np.arange(count + 1), np.zeros(count), hop=0.64, higher="spoof")
-    assert within_bytes(errors, {"ours": short}, ["ours"], None) == (["ours"], MOST_TIMELINES)
+    assert [one.utterance for one in within_bytes(errors, {"ours": short}, ["ours"], None)[1]] == list(utterances)
 
 
 @pytest.mark.slow  # eight seconds of measuring

@@ -33,18 +33,22 @@ class Choice:
     error_seconds: float
 
 
-def choose(errors: UtteranceErrors, count: int, seed: int = 0) -> list[Choice]:
-    """About ``count`` utterances: two fifths the worst, one fifth around the median, the rest at random."""
+def worst_first(errors: UtteranceErrors) -> Int64:
+    """The places of the utterances: those with the most error come first, equal ones by name."""
+    return np.lexsort((np.array(errors.utterances), -errors.false_positive - errors.false_negative))
+
+
+def choose(errors: UtteranceErrors, order: Int64, count: int) -> list[Choice]:
+    """About ``count`` utterances: two fifths the first in order, one fifth around the middle, the rest at random."""
     amounts = errors.false_positive + errors.false_negative
-    order = np.lexsort((np.array(errors.utterances), -amounts))
     worst = order[: max(2 * count // 5, 1)]
     rest = order[worst.size :]
     middle = len(order) // 2 - worst.size
     width = count // 5
     first = max(middle - width // 2, 0)
     median = rest[first : first + width]
-    others = np.setdiff1d(rest, median)
-    drawn = np.random.default_rng(seed).permutation(np.sort(others))[: max(count - worst.size - median.size, 0)]
+    others = np.sort(np.concatenate((rest[:first], rest[first + width :])))
+    drawn = np.random.default_rng(0).permutation(others)[: max(count - worst.size - median.size, 0)]
     return [
         Choice(errors.utterances[i], group, int(amounts[i]) / 1e9)
         for group, rows in zip(GROUPS, (worst, median, np.sort(drawn)), strict=True)
@@ -54,17 +58,18 @@ def choose(errors: UtteranceErrors, count: int, seed: int = 0) -> list[Choice]:
 
 def within_bytes(
     errors: UtteranceErrors, systems: Mapping[str, Scores], ranked: Sequence[str], asked: int | None
-) -> tuple[Sequence[str], int]:
-    """The systems, the best first, and the number of utterances whose scores a page has room for.
+) -> tuple[Sequence[str], list[Choice]]:
+    """The systems, the best first, and the utterances whose scores a page has room for.
 
     With long recordings of many systems, fewer utterances are shown, and then the scores of the best systems alone.
     """
+    order = worst_first(errors)
     if asked is not None:
-        return ranked, asked
+        return ranked, choose(errors, order, asked)
     sizes = {name: _bytes_by_utterance(scores) for name, scores in systems.items()}
 
     def needed(count: int, names: Sequence[str]) -> int:
-        chosen = choose(errors, count)
+        chosen = choose(errors, order, count)
         return sum(sizes[name].get(one.utterance, 0) for name in names for one in chosen)
 
     shown = list(ranked)
@@ -74,7 +79,7 @@ def within_bytes(
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if needed(middle, shown) <= MOST_BYTES else (low, middle - 1)
-    return shown, low
+    return shown, choose(errors, order, low)
 
 
 def _bytes_by_utterance(scores: Scores) -> dict[str, int]:
