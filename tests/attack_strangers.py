@@ -304,7 +304,7 @@ def _locate(where: str) -> Callable[[Path], None]:
     def use(folder: Path) -> None:
         from spoofspan.cm.card import card_facts, read_card
         from spoofspan.cm.locate import locate
-        from spoofspan.report.results import finite
+        from spoofspan.report.table import finite
 
         place = folder / where if where else folder
         recordings = {"u1": Sound(folder / RECORDING, RECORDING)}

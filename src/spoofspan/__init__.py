@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from spoofspan.measures.operating_point import OperatingPoint
     from spoofspan.measures.per_utterance import UtteranceErrors, errors_by_utterance
     from spoofspan.report.figures import plots as plot
-    from spoofspan.report.page.report_file import write_report
+    from spoofspan.report.page.report_page import write_report
     from spoofspan.report.published import Published, published
     from spoofspan.scale.sharding import sharded
     from spoofspan.scale.shards import evaluate_shards
@@ -118,7 +118,7 @@ _HOMES = {
     "measures.operating_point": "OperatingPoint",
     "measures.per_utterance": "UtteranceErrors errors_by_utterance",
     "report.figures": "plots:plot",
-    "report.page.report_file": "write_report",
+    "report.page.report_page": "write_report",
     "report.published": "Published published",
     "scale.sharding": "sharded",
     "scale.shards": "evaluate_shards",

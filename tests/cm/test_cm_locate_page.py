@@ -17,7 +17,7 @@ from cm_corpora import recording, write_wav  # noqa: E402
 
 from spoofspan.cm import location_page  # noqa: E402
 from spoofspan.cm.locate import PAGE, locate  # noqa: E402
-from spoofspan.report.page.packing import unpacked  # noqa: E402
+from spoofspan.report.page.rendering import unpacked  # noqa: E402
 
 RATE = 16_000
 

@@ -14,7 +14,7 @@ from spoofspan.formats.tables import parquet
 from spoofspan.formats.text import rttm
 from spoofspan.groups import by_attack, by_column, compare_groups
 from spoofspan.report.page import PageSettings, page_content
-from spoofspan.report.page.small_multiples import small_multiples
+from spoofspan.report.page.report_page import small_multiples
 
 OPTIONS = EvaluationOptions("default", None)
 

@@ -10,7 +10,7 @@ import spoofspan as ss
 from spoofspan import demo
 from spoofspan.base.documents import yaml_text
 from spoofspan.integrations.leaderboards import FORMS, PublishedSystem, publish
-from spoofspan.report.results import finite
+from spoofspan.report.table import finite
 
 COMMIT = "13d69268a57afc7ebba2421d2a31730a390f1ff2"
 URL = f"https://huggingface.co/owner/model/resolve/{COMMIT}/.eval_results/owner/name/scores.txt"

@@ -12,7 +12,7 @@ import spoofspan as ss
 import spoofspan.demo
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS
 from spoofspan.report.figures.utterance_data import called_timeline_data
-from spoofspan.report.page.packing import unpacked
+from spoofspan.report.page.rendering import unpacked
 from spoofspan.report.page.scores_page import ScoresPageSettings, scores_page
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")

@@ -12,7 +12,7 @@ import pytest
 
 from spoofspan.measures.measure import EXAMPLES
 from spoofspan.report import palette
-from spoofspan.report.names import measure_name
+from spoofspan.report.cells import measure_name
 
 SEEN = {
     "all colours": np.eye(3),

@@ -17,9 +17,9 @@ from spoofspan.evaluation.breakdown import by_attack
 from spoofspan.measures.per_utterance import UtteranceErrors
 from spoofspan.report.page import PageSettings, page_content, render_page
 from spoofspan.report.page.audio import waveform_of
-from spoofspan.report.page.packing import packed
 from spoofspan.report.page.publishing import without_labels
-from spoofspan.report.page.report_tables import breakdown, by_group, cards, heat_scale, leaderboard
+from spoofspan.report.page.rendering import packed
+from spoofspan.report.page.report_page import breakdown, by_group, cards, heat_scale, leaderboard
 from spoofspan.report.page.timelines import LEAST_TIMELINES, MOST_BYTES, choose, within_bytes, worst_first
 
 QUICK = ss.Resampling(replicates=50)
@@ -339,6 +339,15 @@ def test_eers_on_cards_share_their_scale(content):
     assert len(drawn) > 2
     scales = {m["drawn"][1] / m["number"] for m in drawn}
     assert max(scales) == pytest.approx(min(scales))
+
+
+def test_a_caution_of_the_leaderboard_is_not_repeated_on_the_cards():
+    few = ["only 16 speakers"]
+    measurements = [{"measure": "range-eer", "number": 0.1, "ends": None, "decision": "", "cautions": [*few, "other"]}]
+    (alone,) = cards([{"name": "a", "measurements": measurements}])
+    (below,) = cards([{"name": "a", "measurements": measurements}], above=few)
+    assert [text for text, _ in alone["cautions"]] == [*few, "other"]
+    assert [text for text, _ in below["cautions"]] == ["other"]
 
 
 def systems_by_group(by, names, count):

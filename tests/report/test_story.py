@@ -9,7 +9,7 @@ import spoofspan as ss
 from spoofspan.demo import load
 from spoofspan.report.page import PageSettings, page_content, render_page
 from spoofspan.report.page.publishing import without_labels
-from spoofspan.report.page.story import story
+from spoofspan.report.page.report_page import story
 
 QUICK = ss.Resampling(replicates=50)
 

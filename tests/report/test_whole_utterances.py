@@ -15,7 +15,7 @@ from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.evaluate import cross_utterances
 from spoofspan.report.figures.figure_data import det_data, score_data, system_curve
 from spoofspan.report.page import PageSettings, page_content, render_page
-from spoofspan.report.page.report_tables import report_tables
+from spoofspan.report.page.report_page import report_tables
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")  # few clusters
 ASV = "".join(

@@ -18,8 +18,8 @@ from spoofspan.challenge.leaderboard import Plain, counting, leaderboard
 from spoofspan.challenge.published_numbers import published_text, rounded_values
 from spoofspan.challenge.season import REFUSED, SCORED, Ledger, Received, Season
 from spoofspan.challenge.team_results import TeamResult, kept_values
-from spoofspan.report.names import measure_name
-from spoofspan.report.results import finite
+from spoofspan.report.cells import measure_name
+from spoofspan.report.table import finite
 
 DECISIONS = ("withdraw", "disqualify", "reinstate", "choose", "publish", "change")
 

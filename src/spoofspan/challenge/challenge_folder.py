@@ -49,7 +49,7 @@ from spoofspan.formats.text.durations import read_durations, reco2dur_lines
 from spoofspan.formats.text.utterance_scores import write_asvspoof5
 from spoofspan.formats.writing import write_atomically
 from spoofspan.measures.measure import Measure
-from spoofspan.report.names import measure_name
+from spoofspan.report.cells import measure_name
 from spoofspan.report.table import json_text
 
 SAMPLE_HOP = 0.16  # seconds, where the challenge names none: small files

@@ -42,8 +42,7 @@ from spoofspan.formats.sources import Where
 from spoofspan.formats.text.protocol import NoColumnError, read_groups, read_metadata
 from spoofspan.formats.writing import write_atomically
 from spoofspan.measures.costs import VerificationErrors
-from spoofspan.report.results import finite
-from spoofspan.report.table import json_text
+from spoofspan.report.table import finite, json_text
 from spoofspan.uncertainty.clusters import UNNAMED, Grouping, Resampling, factors_of
 
 LETTERS, MOST_PREFIXES = re.compile(r"[^\W\d_]*"), 20

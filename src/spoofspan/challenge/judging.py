@@ -35,7 +35,7 @@ from spoofspan.challenge.team_names import look_alike
 from spoofspan.challenge.team_results import Judge, TeamResult
 from spoofspan.measures.kind import EerKind
 from spoofspan.measures.measure import Measure
-from spoofspan.report.results import finite
+from spoofspan.report.table import finite
 
 # All that a team is told if something else than its files and the public part is the reason.
 NOT_SCORED = "it could not be scored; the organisers can see why"

@@ -37,8 +37,7 @@ from spoofspan.challenge.season import BASELINE, HOST, REFUSED, Ledger, Received
 from spoofspan.challenge.team_results import Judge, TeamResult, kept_values, of_groups
 from spoofspan.measures.measure import Measure
 from spoofspan.report.cells import NONE, heading, ranks_cells, ranks_header, warning_lines
-from spoofspan.report.results import finite
-from spoofspan.report.table import Table
+from spoofspan.report.table import Table, finite
 from spoofspan.report.verdicts import differences_table
 from spoofspan.uncertainty.best import without_winners_curse
 from spoofspan.uncertainty.clusters import FEW_CLUSTERS

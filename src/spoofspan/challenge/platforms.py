@@ -31,7 +31,7 @@ from typing import Any, Literal
 from spoofspan.challenge.definition import HIDDEN, PHASE, PUBLIC, README, SAMPLE, Counts, Definition, PublicPart
 from spoofspan.challenge.published_numbers import DECIMALS, column_title
 from spoofspan.measures.measure import flat_name, in_percent
-from spoofspan.report.names import measure_name
+from spoofspan.report.cells import measure_name
 from spoofspan.report.table import json_text
 
 Platform = Literal["evalai", "huggingface"]

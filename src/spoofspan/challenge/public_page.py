@@ -20,12 +20,10 @@ from spoofspan.data.rules import Rules, rules_for
 from spoofspan.formats.writing import write_atomically
 from spoofspan.measures.measure import Measure, in_percent
 from spoofspan.report.app import app_page
-from spoofspan.report.names import measure_name
-from spoofspan.report.page.page_table import Plain, cell, column, page_table
-from spoofspan.report.page.rendering import SHARED_SCRIPTS, SHARED_STYLES, render
-from spoofspan.report.page.report_tables import heat_scale, measure_cell, measure_column, pairs
-from spoofspan.report.page.report_tables import leaderboard as leaderboard_table
-from spoofspan.report.page.small_multiples import title_of
+from spoofspan.report.cells import measure_name
+from spoofspan.report.page.rendering import SHARED_SCRIPTS, SHARED_STYLES, Plain, cell, column, page_table, render
+from spoofspan.report.page.report_page import heat_scale, measure_cell, measure_column, pairs, title_of
+from spoofspan.report.page.report_page import leaderboard as leaderboard_table
 from spoofspan.report.table import MINUS, json_text, printable
 
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from spoofspan.data.scores import Values
 from spoofspan.measures.measure import Measure, ScoresAre, in_percent, number_text
-from spoofspan.report.names import measure_name
+from spoofspan.report.cells import measure_name
 
 DECIMALS = 4  # of every number, at most
 DIGITS = 3  # that count, of numbers that may exceed 1

@@ -59,8 +59,7 @@ from spoofspan.formats.sources import sources
 from spoofspan.formats.writing import write_atomically
 from spoofspan.mass.score_runs import automatic_slack
 from spoofspan.measures.measure import Measure
-from spoofspan.report.results import finite
-from spoofspan.report.table import json_text
+from spoofspan.report.table import finite, json_text
 from spoofspan.uncertainty.clusters import Clusters, Resampling
 from spoofspan.uncertainty.left_out import LeftOut, class_flags, sums_by_unit
 from spoofspan.uncertainty.measured_system import Measured, MeasuredSystem, clusters_of, measured_system

@@ -123,7 +123,8 @@ def _run(systems: Systems, learning: LearningOptions, rules: dict[str, Any], *, 
     from spoofspan.evaluation import calibration as library
     from spoofspan.formats.calibrations import read_calibration
     from spoofspan.formats.convert import SCORES_BY_SUFFIX, write_converted
-    from spoofspan.report.results import calibration_table, finite
+    from spoofspan.report.results import calibration_table
+    from spoofspan.report.table import finite
 
     o.refuse_typed(learning, ("miss_rate",), "finds a threshold of one system; spoofspan calibrate does")
     out = learning.out
@@ -207,8 +208,7 @@ def _warn_if_learned_on(learned: Calibration, where: str, scores: Mapping[str, A
 def _bound_misses(systems: Systems, learning: LearningOptions, rules: dict[str, Any]) -> None:
     """Find a threshold with a promise."""
     from spoofspan.base.version import __version__
-    from spoofspan.report.results import finite
-    from spoofspan.report.table import Table
+    from spoofspan.report.table import Table, finite
     from spoofspan.uncertainty.risk_control import bound_misses
 
     of_maps = ("apply", "method", "prior", "ridge", "folds", "scores_to")

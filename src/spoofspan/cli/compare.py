@@ -103,7 +103,7 @@ def compare(
     from spoofspan.base.version import __version__
     from spoofspan.evaluation.crossed import columns_of
     from spoofspan.formats.text.protocol import read_groups
-    from spoofspan.report.results import finite
+    from spoofspan.report.table import finite
     from spoofspan.report.verdicts import comparison_tables, grouped_comparison_table, seeds_table
     from spoofspan.uncertainty.comparison import compare_groups, compare_measures, groups_in_time
     from spoofspan.uncertainty.seeds import seed_variation

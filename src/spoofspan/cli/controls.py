@@ -180,7 +180,7 @@ def eval_(
       spoofspan controls eval my-controls a=a.score b=b.score --threshold a=0.4 --threshold b=-1.2
     """
     from spoofspan.corpus.controls.measuring import evaluate
-    from spoofspan.report.results import finite
+    from spoofspan.report.table import finite
 
     ours, theirs = inputs.on_controls, inputs.on_spoofs
     typed = [name for name, value in rules.items() if (name, value) != ("convention", "default")]

@@ -30,7 +30,8 @@ def diff(
     """
     from spoofspan.evaluation.result_diff import diff_results
     from spoofspan.evaluation.stated_result import StatedResult
-    from spoofspan.report.results import diff_tables, finite
+    from spoofspan.report.results import diff_tables
+    from spoofspan.report.table import finite
 
     first, second = map(StatedResult.read, (a, b))
     if inputs.references is None and inputs.dataset is None:

@@ -49,7 +49,8 @@ def domains(
     """
     from spoofspan.base.version import __version__
     from spoofspan.evaluation.domains import compare_domains
-    from spoofspan.report.results import domain_differences_table, domains_table, finite
+    from spoofspan.report.results import domain_differences_table, domains_table
+    from spoofspan.report.table import finite
 
     if len(systems.sets) < 2 or not systems.names_sets():
         raise UsageError("give at least two corpora: {set} in REFERENCES and SCORES, and --set dev --set eval")

@@ -78,7 +78,7 @@ def locate(
     from spoofspan.cm.locate import PAGE, Listening, recordings_to_judge
     from spoofspan.cm.locate import locate as locate_spoofs
     from spoofspan.cm.located import check_location_target
-    from spoofspan.report.results import finite
+    from spoofspan.report.table import finite
 
     sounds = recordings_to_judge(recordings, judging.channel, judging.truncated)
     for target in out or ():

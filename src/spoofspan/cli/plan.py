@@ -48,7 +48,7 @@ def plan(
     from spoofspan.base.progress import progress
     from spoofspan.base.version import __version__
     from spoofspan.measures.measure import in_percent
-    from spoofspan.report.results import finite
+    from spoofspan.report.table import finite
     from spoofspan.report.verdicts import size_table
     from spoofspan.uncertainty.sample_size import sample_size
 

@@ -41,7 +41,8 @@ def verify(
     from spoofspan.evaluation.stated_result import StatedResult
     from spoofspan.evaluation.verification import verify as repeat
     from spoofspan.formats.text.protocol import read_groups
-    from spoofspan.report.results import finite, verification_table
+    from spoofspan.report.results import verification_table
+    from spoofspan.report.table import finite
 
     stated = StatedResult.read(result)
     inputs = inputs.placed()

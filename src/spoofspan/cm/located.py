@@ -23,8 +23,7 @@ from spoofspan.formats.convert import write_references
 from spoofspan.formats.text import rttm, textgrid
 from spoofspan.formats.writing import check_target, write_atomically
 from spoofspan.measures.events.proposals_from_scores import ProposalOptions
-from spoofspan.report.results import finite
-from spoofspan.report.table import Table, json_text, printable
+from spoofspan.report.table import Table, finite, json_text, printable
 
 LABELS = {".rttm": "rttm", ".txt": "audacity", ".textgrid": "textgrid"}
 SUFFIXES = (*LABELS, ".json", ".csv", ".html")

@@ -25,9 +25,7 @@ from spoofspan.cm.chance import SHORTEST
 from spoofspan.cm.listening import BANDS, STEP, Heard, UInt8
 from spoofspan.cm.located import LocatedRecording, Location, range_cells
 from spoofspan.formats.sound import FULL_SCALE, RATE, wav_bytes
-from spoofspan.report.page.packing import packed
-from spoofspan.report.page.page_table import cell, column, page_table
-from spoofspan.report.page.rendering import SHARED_SCRIPTS, SHARED_STYLES, render
+from spoofspan.report.page.rendering import SHARED_SCRIPTS, SHARED_STYLES, cell, column, packed, page_table, render
 from spoofspan.report.table import printable
 
 MOST_DRAWN = 40  # recordings

@@ -32,8 +32,7 @@ from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_datase
 from spoofspan.formats.reading import read_scores, read_utterance_scores
 from spoofspan.formats.writing import write_atomically
 from spoofspan.report.resolutions import render, tables_dict
-from spoofspan.report.results import finite
-from spoofspan.report.table import Table, json_text
+from spoofspan.report.table import Table, finite, json_text
 from spoofspan.uncertainty import Resampling
 
 if TYPE_CHECKING:

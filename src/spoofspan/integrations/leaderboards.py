@@ -19,7 +19,7 @@ from typing import Any
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.measures.measure import Measure, in_percent
-from spoofspan.report.names import measure_name
+from spoofspan.report.cells import measure_name
 
 Plain = dict[str, Any]
 ARENA_MEASURE = "utterance-eer"

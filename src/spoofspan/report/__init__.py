@@ -3,8 +3,7 @@
 ::
 
     table.py               one table, five spellings: text, Markdown, LaTeX, CSV, HTML      <- read this first
-    cells.py               what stands in cells: intervals, differences, p-values
-    names.py               measures as people say them
+    cells.py               what stands in heads and cells: names of measures, intervals, differences, p-values
     results.py             evaluations, crossed breakdowns, checks, calibrations and benchmarks as tables; errors by
                            utterance as files
     verdicts.py            comparisons, ranks, seeds, groups and sizes of test sets as tables

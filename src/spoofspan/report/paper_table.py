@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from spoofspan.evaluation.resolution_table import RANGE, ResolutionTable
 from spoofspan.measures.measure import Measure, in_percent, short_measure
 from spoofspan.report import latex
+from spoofspan.report.cells import measure_name
 from spoofspan.report.latex import latex_text, text_width
-from spoofspan.report.names import measure_name
 from spoofspan.report.resolutions import (
     FLOOR_COLUMN,
     PrintedCell,

@@ -20,8 +20,7 @@ from spoofspan.evaluation.resolution_table import RANGE, ResolutionRow, Resoluti
 from spoofspan.evaluation.signature import Signature
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure, in_percent, plain_text, short_measure
-from spoofspan.report.results import finite
-from spoofspan.report.table import Shown, Table, json_text, printable
+from spoofspan.report.table import Shown, Table, finite, json_text, printable
 from spoofspan.uncertainty import Interval
 
 SET_NAMES = {"train": "Training set", "dev": "Development set", "eval": "Evaluation set"}

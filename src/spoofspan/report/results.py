@@ -33,7 +33,7 @@ from spoofspan.report.cells import (
     warning_lines,
     warnings_by_name,
 )
-from spoofspan.report.table import Shown, Table, json_text
+from spoofspan.report.table import Shown, Table, finite, json_text
 
 if TYPE_CHECKING:
     from spoofspan.evaluation.breakdown import Breakdown
@@ -83,17 +83,6 @@ def render(
         tables += [table for one in breakdowns for table in breakdown_tables(one)]
     tables += map(crossed_table, crossed)
     return "\n".join(table.render(spelling) for table in tables)
-
-
-def finite(value: Any) -> Any:
-    """Replace infinities and NaN, which JSON does not have, by text."""
-    if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [finite(item) for item in value]
-    if isinstance(value, float) and not -float("inf") < value < float("inf"):
-        return str(value)
-    return value
 
 
 def results_table(

@@ -99,6 +99,17 @@ def json_text(plain: Any) -> str:
     return json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
 
 
+def finite(value: Any) -> Any:
+    """Replace infinities and NaN, which JSON does not have, by text."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [finite(item) for item in value]
+    if isinstance(value, float) and not -float("inf") < value < float("inf"):
+        return str(value)
+    return value
+
+
 def printable(text: str) -> str:
     r"""Escape what a terminal would act on: control characters, line ends, changes of writing direction.
 

@@ -35,12 +35,11 @@ from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.curve import thin_curve
 from spoofspan.measures.measure import Measure, ScoresAre, parse_measures
 from spoofspan.report.figures.line_simplification import deviates
-from spoofspan.report.page.packing import packed, packed_short
 from spoofspan.report.page.publishing import without_labels
+from spoofspan.report.page.rendering import packed, packed_short
 from spoofspan.report.page.timelines import hours, timelines, within_bytes
 from spoofspan.report.published import Beside, OwnRow, published_measures
-from spoofspan.report.results import finite
-from spoofspan.report.table import printable
+from spoofspan.report.table import finite, printable
 from spoofspan.uncertainty import Comparison, Resampling, compare
 from spoofspan.uncertainty.sentences import listed
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from spoofspan.measures.measure import in_percent, number_text
-from spoofspan.report.page.packing import packed, unpacked
+from spoofspan.report.page.rendering import packed, unpacked
 
 RATE_DIGITS, SECONDS_DIGITS, P_DIGITS, THRESHOLD_DIGITS, DIGITS = 4, 2, 2, 4, 4
 SECONDS = ("error", "spoof", "bona_fide")

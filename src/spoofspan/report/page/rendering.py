@@ -1,4 +1,4 @@
-"""From plain data to one self-contained page.
+"""Parts of any page: packed arrays, tables that sort and filter, and one self-contained HTML file of plain data.
 
 Text goes through autoescape; the data go into a block that no browser runs, with every ``<`` written as an escape, so
 that no id can end it. The policy of the page names its own scripts and styles by their hashes: nothing else runs, and
@@ -10,14 +10,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
 
-from spoofspan.report.page.report_tables import report_tables
-from spoofspan.report.page.small_multiples import small_multiples
-from spoofspan.report.page.timelines import axis_of
+import numpy as np
+
+from spoofspan.base.times import Float64
 from spoofspan.report.palette import palette_style
+from spoofspan.report.table import printable
 
 OWN = "spoofspan.report.page"
 SHARED_SCRIPTS = ("page.js", "link.js", "tables.js")
@@ -34,52 +35,121 @@ SCRIPTS = (
 )
 STYLES = (*SHARED_STYLES, "report.css")
 
+Plain = dict[str, Any]
 
-def render_page(content: dict[str, Any]) -> str:
-    """Write a page as one self-contained HTML file.
+
+# ---------------------------------------------------------------- arrays, which unpack() of assets/page.js reads
+
+
+def packed(values: np.ndarray[Any, Any]) -> dict[str, str]:
+    """An array of floats as text.
+
+    >>> packed(np.float32([1.0, -2.5]))
+    {'f4': 'AACAPwAAIMA='}
+    """
+    kind = "f4" if values.dtype == np.float32 else "f8"
+    return {kind: base64.b64encode(np.ascontiguousarray(values, f"<{kind}").tobytes()).decode("ascii")}
+
+
+def packed_short(values: Float64) -> dict[str, str]:
+    """An array of floats as text, in four bytes each where these hold every value."""
+    short = values.astype(np.float32)
+    return packed(short if np.array_equal(short.astype(np.float64), values) else values)
+
+
+def unpacked(text: Mapping[str, str]) -> Float64:
+    """The array behind such a text."""
+    ((kind, bits),) = text.items()
+    return np.frombuffer(base64.b64decode(bits), f"<{kind}").astype(np.float64)
+
+
+# ---------------------------------------------------------------- tables
+#
+# assets/table.html writes a table, and assets/tables.js sorts and filters it, and writes it as CSV or LaTeX. A cell
+# shows few digits and holds all of them.
+
+
+def column(name: str, about: str = "", *, number: bool = False, minor: bool = False) -> Plain:
+    """A column: heading, tooltip (the spelling of a measure), whether it holds numbers; phones hide minor ones."""
+    return {"name": printable(name), "about": printable(about), "number": number, "minor": minor}
+
+
+def cell(
+    text: str,
+    value: float | None = None,
+    *,
+    about: str = "",
+    share: float | None = None,
+    interval: tuple[float, float, float] | None = None,
+    beyond: Literal["low", "high"] | None = None,
+    heat: float | None = None,
+    place: str | None = None,
+) -> Plain:
+    """A cell: what is read, and the number behind it with all its digits.
 
     Parameters
     ----------
-    content : dict
-        What :func:`spoofspan.report.page.page_content` returned.
+    text : str
+        What the cell shows.
+    value : float, optional
+        The number, for sorting and for CSV; without it the text is sorted and written.
+    about : str
+        A tooltip.
+    share : float, optional
+        Draw a bar of this share of the widest one.
+    interval : tuple of float, optional
+        Draw low end, value and high end as a dot with whiskers; all are shares of the widest one.
+    beyond : str, optional
+        Mark a value beyond the low or the high end of what is drawn.
+    heat : float, optional
+        Shade the cell; 1 is the strongest.
+    place : str, optional
+        The id of an element of the page that a click leads to.
 
-    Returns
-    -------
-    str
-        The HTML: it opens from disk, and fetches nothing.
+    """
+    shown: Plain = {"text": printable(text)}
+    drawn = {"value": value, "share": share, "interval": interval, "beyond": beyond, "heat": heat, "place": place}
+    for name, given in drawn.items():
+        if given is not None:
+            shown[name] = list(given) if isinstance(given, tuple) else given
+    if about:
+        shown["about"] = printable(about)
+    return shown
+
+
+def page_table(
+    name: str,
+    title: str,
+    columns: Sequence[Plain],
+    rows: Sequence[Sequence[Plain]],
+    *,
+    caption: str = "",
+    head: int = 0,
+) -> Plain:
+    """A table: ``name`` is that of its CSV file, ``title`` says what it is, the column ``head`` heads the rows.
 
     Examples
     --------
-    >>> page = render_page(page_content(references, {"ours": scores}, PageSettings("My report")))  # doctest: +SKIP
+    >>> columns = [column("system"), column("Range EER %", "range-eer", number=True)]
+    >>> table = page_table("leaderboard", "Leaderboard", columns, [[cell("ours"), cell("5.21", 5.2087)]])
+    >>> table["rows"]
+    [[{'text': 'ours'}, {'text': '5.21', 'value': 5.2087}]]
 
     """
-    tables = report_tables(content)
-    return render("report.html", content, _script_data(content), scripts=SCRIPTS, styles=STYLES, tables=tables)
-
-
-def _script_data(content: dict[str, Any]) -> dict[str, Any]:
-    """What the scripts draw; what stands in tables is not said twice."""
-    number = {system["name"]: str(place) for place, system in enumerate(content["systems"])}
-    systems = [
-        {
-            **{name: system[name] for name in ("name", "higher", "curve")},
-            "eer": system["measurements"][0]["number"],
-            "axis": axis_of(content["timelines"], system["name"]),
-        }
-        for system in content["systems"]
-    ]
+    for row in rows:
+        if len(row) != len(columns):
+            raise ValueError(f"{name}: a row has {len(row)} cells for {len(columns)} columns")
     return {
-        "systems": systems,
-        "in_time": content["in_time"],
-        "opens_on": content["opens_on"],
-        "columns": content["columns"],
-        "iou": content["iou"],
-        "multiples": small_multiples(content),
-        "timelines": [
-            one | {"scores": {number[name]: scores for name, scores in one["scores"].items()}}
-            for one in content["timelines"]
-        ],
+        "name": printable(name),
+        "head": head,
+        "title": printable(title),
+        "caption": printable(caption),
+        "columns": list(columns),
+        "rows": [list(row) for row in rows],
     }
+
+
+# ---------------------------------------------------------------- the page
 
 
 def render(

@@ -21,9 +21,7 @@ from spoofspan.evaluation.cautions import note_called
 from spoofspan.mass.score_runs import ScoreRuns
 from spoofspan.measures.events.proposals_from_scores import ProposalOptions, called_ranges, proposals_from_runs, runs_of
 from spoofspan.measures.operating_point import Threshold, check_threshold
-from spoofspan.report.page.packing import packed, packed_short
-from spoofspan.report.page.page_table import cell, column, page_table
-from spoofspan.report.page.rendering import SCRIPTS, STYLES, render
+from spoofspan.report.page.rendering import SCRIPTS, STYLES, cell, column, packed, packed_short, page_table, render
 from spoofspan.report.page.timelines import MOST_TIMELINES, hours, scores_of_row
 from spoofspan.report.table import printable
 

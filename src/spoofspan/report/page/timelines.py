@@ -16,7 +16,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_runs import FrameRuns, ScoreRuns
 from spoofspan.measures.per_utterance import UtteranceErrors
-from spoofspan.report.page.packing import packed, unpacked
+from spoofspan.report.page.rendering import packed, unpacked
 from spoofspan.report.table import printable
 
 GROUPS = ("worst", "median", "random")

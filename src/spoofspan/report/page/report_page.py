@@ -1,22 +1,183 @@
-"""The tables of a report, from the plain data of :mod:`spoofspan.report.page.content`."""
+"""The page of ``spoofspan report``: its first paragraph, tables and charts, of the plain data of :mod:`.content`.
+
+What stands in the plain data is all that is read here, so that a page without labels tells no more in its sentences
+than in its tables.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.numbers import is_number
-from spoofspan.measures.measure import Measure, in_percent, number_text
-from spoofspan.report.cells import NONE, four_digits, p_text
-from spoofspan.report.names import measure_name
-from spoofspan.report.page.page_table import Plain, cell, column, page_table
-from spoofspan.report.page.small_multiples import title_of
-from spoofspan.report.page.story import story
+from spoofspan.data.front_door import RulesAndInputs, opens_inputs, separate_seeds
+from spoofspan.data.scores import Scores
+from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.evaluation.breakdown import LENGTHS
+from spoofspan.evaluation.selections import bins
+from spoofspan.formats.writing import check_target, write_atomically
+from spoofspan.measures.measure import Measure, in_percent, number_text, short_measure
+from spoofspan.report.cells import NONE, four_digits, measure_name, p_text
+from spoofspan.report.page.content import PageSettings, page_content
+from spoofspan.report.page.rendering import SCRIPTS, STYLES, Plain, cell, column, page_table, render
+from spoofspan.report.page.timelines import axis_of
 from spoofspan.report.palette import heat_ends, usual_ends
 from spoofspan.report.table import MINUS
+from spoofspan.uncertainty.clusters import Resampling
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from spoofspan.data.utterance_scores import VerificationScores
+    from spoofspan.evaluation.utterances import Truth
+    from spoofspan.measures.costs import VerificationErrors
+    from spoofspan.measures.measure import ScoresAre
+
+Said = Scores | UtteranceScores
 Spelling = Callable[[str, float], str]  # of a number of a measure
+Groups = Sequence[Mapping[str, Any]]
+
+TITLES = {"length": "length of the spoofed range", "boundary": "distance from the nearest boundary"}
 MOST_COLUMNS = 12  # of groups or systems that stand side by side
+MOST_ROWS = 16  # of a chart: those with the most error of the system that the page opens on
+LARGE = 1.5  # a condition is named if it has so many times the error that its share of the spoof would make
+LEAST_SHARE = 0.01  # of all spoof that a condition has, to be named
+LEAST_GROUPS = 2
+
+
+@opens_inputs
+def write_report(
+    references: Truth,
+    systems: Said | Mapping[str, Said | Mapping[str, Said]],
+    target: str | PathLike[str],
+    *,
+    title: str | None = None,
+    by: Mapping[str, Mapping[str, str]] | None = None,
+    measures: Sequence[str] = (),
+    timelines: int | None = None,
+    scores_are: ScoresAre | None = None,
+    asv_scores: VerificationScores | VerificationErrors | None = None,
+    published: str | None = None,
+    resampling: Resampling | None = None,
+    force: bool = False,
+    convention: str = "default",
+    eer_rule: str | None = None,
+    **rules: Unpack[RulesAndInputs],
+) -> None:
+    """Write one HTML file that shows where systems err, as ``spoofspan report`` does.
+
+    Parameters
+    ----------
+    references
+        Reference labels; for scores of whole utterances also a protocol, or a label by utterance.
+    systems
+        The scores of one system, or of several by their names. Several seeds, name -> seed -> scores, are shown as
+        systems of their own, ``name/seed``. Scores of whole utterances have no timelines and no resolutions.
+    target
+        The file, which ends in .html.
+    title
+        Title of the page.
+    by
+        Breakdowns by metadata: name of the column -> utterance -> value.
+    measures
+        Further measures, such as ``event-f1@iou=0.5``.
+    timelines
+        How many utterances are shown; None: 240, or fewer with many systems. With 0, the page holds no labels and can
+        be published.
+    scores_are, asv_scores
+        For measures that need them, as in :func:`spoofspan.evaluate`.
+    published
+        Show the systems among published numbers: the name of the database ("partialspoof"), or "" for all numbers.
+    resampling
+        How the intervals are drawn.
+    force
+        Replace an existing file.
+    convention, eer_rule, **rules
+        As in :func:`spoofspan.range_eer`.
+
+    Raises
+    ------
+    UsageError
+        If the file is there already, and ``force`` is not set.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from spoofspan import demo
+    >>> corpus = demo.load()
+    >>> with TemporaryDirectory() as folder:
+    ...     write_report(corpus.references, {"ours": corpus.systems[0.02]}, Path(folder) / "page.html")
+    ...     (Path(folder) / "page.html").read_text(encoding="utf-8")[:15]
+    '<!DOCTYPE html>'
+
+    """
+    check_target(Path(target).expanduser(), force)
+    named = dict(separate_seeds({"system": systems} if isinstance(systems, Scores | UtteranceScores) else systems))
+    settings = PageSettings(
+        title,
+        resampling=resampling or Resampling(replicates=1000),
+        columns=by or {},
+        timelines=timelines,
+        measures=measures,
+        scores_are=scores_are,
+        asv_scores=asv_scores,
+        published=published,
+        arguments={"convention": convention, "eer_rule": eer_rule, **rules},
+    )
+    write_atomically(Path(target), [render_page(page_content(references, named, settings)).encode()], force)
+
+
+def render_page(content: dict[str, Any]) -> str:
+    """Write a page as one self-contained HTML file.
+
+    Parameters
+    ----------
+    content : dict
+        What :func:`spoofspan.report.page.page_content` returned.
+
+    Returns
+    -------
+    str
+        The HTML: it opens from disk, and fetches nothing.
+
+    Examples
+    --------
+    >>> page = render_page(page_content(references, {"ours": scores}, PageSettings("My report")))  # doctest: +SKIP
+
+    """
+    tables = report_tables(content)
+    return render("report.html", content, _script_data(content), scripts=SCRIPTS, styles=STYLES, tables=tables)
+
+
+def _script_data(content: dict[str, Any]) -> dict[str, Any]:
+    """What the scripts draw; what stands in tables is not said twice."""
+    number = {system["name"]: str(place) for place, system in enumerate(content["systems"])}
+    systems = [
+        {
+            **{name: system[name] for name in ("name", "higher", "curve")},
+            "eer": system["measurements"][0]["number"],
+            "axis": axis_of(content["timelines"], system["name"]),
+        }
+        for system in content["systems"]
+    ]
+    return {
+        "systems": systems,
+        "in_time": content["in_time"],
+        "opens_on": content["opens_on"],
+        "columns": content["columns"],
+        "iou": content["iou"],
+        "multiples": small_multiples(content),
+        "timelines": [
+            one | {"scores": {number[name]: scores for name, scores in one["scores"].items()}}
+            for one in content["timelines"]
+        ],
+    }
+
+
+# ---------------------------------------------------------------- tables
 
 
 def report_tables(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -25,7 +186,7 @@ def report_tables(content: Mapping[str, Any]) -> dict[str, Any]:
     comparison = content["comparison"]
     return {
         "story": story(content),
-        "cards": cards(systems),
+        "cards": cards(systems, () if comparison is None else comparison["cautions"]),
         "leaderboard": None if comparison is None else leaderboard(systems, comparison),
         "measure_name": "" if comparison is None else measure_name(comparison["measure"]),
         "pairs": None if comparison is None else pairs(comparison),
@@ -51,8 +212,11 @@ def published(found: Mapping[str, Any]) -> Plain:
     return page_table("published", "Published numbers", columns, rows, caption=caption, head=text.index("system"))
 
 
-def cards(systems: Sequence[Mapping[str, Any]]) -> list[Plain]:
-    """For each system its measurements with readable names, and each caution once. All EERs are drawn on one scale."""
+def cards(systems: Sequence[Mapping[str, Any]], above: Sequence[str] = ()) -> list[Plain]:
+    """For each system its measurements with readable names, and each caution once, but for those that stand above.
+
+    All EERs are drawn on one scale.
+    """
     highest: dict[str, float] = {}
     for one in (m for system in systems for m in system["measurements"]):
         ends = [end for end in (one["number"], *(one["ends"] or ())) if isinstance(end, float)]
@@ -61,7 +225,7 @@ def cards(systems: Sequence[Mapping[str, Any]]) -> list[Plain]:
         {
             "name": system["name"],
             "measurements": [_card(m, highest[_scale(m)] or 1.0) for m in system["measurements"]],
-            "cautions": _cautions(system["measurements"]),
+            "cautions": [one for one in _cautions(system["measurements"]) if one[0] not in above],
         }
         for system in systems
     ]
@@ -335,3 +499,148 @@ def _share_cell(value: Any, most: float) -> Plain:
     if not isinstance(value, float):  # NaN, where there is no error at all
         return cell("")
     return cell(f"{100 * value:.1f} %", value, share=value / most)
+
+
+# ---------------------------------------------------------------- charts
+#
+# Small charts of all systems by attack, length, distance from a boundary, resolution and metadata: a row for a
+# condition, and in it a dot for the EER of each system (assets/multiples.js draws them). What the tables say is said
+# here once more for the eye, with what chooses the utterances behind a row.
+
+
+def title_of(by: str) -> str:
+    """The name of a breakdown as it is read."""
+    return TITLES.get(by, by)
+
+
+def small_multiples(content: Mapping[str, Any]) -> list[Plain]:
+    """Every chart that has at least two rows."""
+    systems = content["systems"]
+    places = range(len(systems[0]["breakdowns"]))
+    charts = [_of_breakdown(systems, place, content["opens_on"], content["columns"]) for place in places]
+    if content["in_time"]:
+        charts.append(_of_resolutions(systems))
+    return [one for one in charts if len(one["rows"]) > 1 and any(_numbers(one))]
+
+
+def _numbers(chart: Plain) -> Iterator[float]:
+    return (value for row in chart["rows"] for value in row["values"] if isinstance(value, float))
+
+
+def _of_breakdown(systems: Sequence[Mapping[str, Any]], place: int, best: int, columns: Collection[str]) -> Plain:
+    first = systems[best]["breakdowns"][place]
+    by = first["by"]
+    groups = [{group["name"]: group for group in system["breakdowns"][place]["groups"]} for system in systems]
+    most = sorted(first["groups"], key=lambda group: -group["error"])[:MOST_ROWS]
+    rows = [
+        {
+            "name": group["name"].replace("within", "beyond") if by == "boundary" else group["name"],
+            "values": [one[group["name"]]["value"] if group["name"] in one else None for one in groups],
+            # the share of the error near a boundary is not that of the time beyond it
+            "shares": None
+            if by == "boundary"
+            else [one[group["name"]]["share"] if group["name"] in one else None for one in groups],
+            "where": _where(by, group["name"], columns),
+        }
+        for group in first["groups"]
+        if group in most
+    ]
+    left_out = first["left_out"] + len(first["groups"]) - len(rows)
+    about = "of the time beyond the distance" if by == "boundary" else ""
+    return {"title": f"By {title_of(by)}", "about": about, "rows": rows, "left_out": left_out}
+
+
+def _where(by: str, name: str, columns: Collection[str]) -> Plain | None:
+    """Condition that selects the utterances of a row: an attack, a length in seconds, or a value of a column."""
+    if by == "attack" and by not in columns:
+        return {"attack": name}
+    if by == "length":
+        low, high = bins(LENGTHS)[name]
+        return {"from": low / 1e9, "to": high / 1e9}
+    return None if by == "boundary" else {"column": by, "value": name}
+
+
+def _of_resolutions(systems: Sequence[Mapping[str, Any]]) -> Plain:
+    """The range EER and the EER in points of each resolution; one coarser than the hop is an easier task."""
+    values = {"range": [system["measurements"][0]["number"] for system in systems]}
+    for place, one in enumerate(systems[0]["resolutions"]["cells"]):
+        name = f"{one['resolution'].removesuffix('ms')} ms"
+        values[name] = [system["resolutions"]["cells"][place]["value"] for system in systems]
+    rows = [{"name": name, "values": row, "shares": None, "where": None} for name, row in values.items()]
+    about = "coarser than a system's hop: an easier task, not a better system"
+    return {"title": "By resolution", "about": about, "rows": rows, "left_out": 0}
+
+
+# ---------------------------------------------------------------- the first paragraph
+
+
+def story(content: Mapping[str, Any]) -> list[str]:
+    """The sentences of the first paragraph; the verdict is the first one."""
+    best = content["systems"][content["opens_on"]]
+    comparison = content["comparison"]
+    verdict = _alone(best) if comparison is None or not comparison["verdict"] else _upper(comparison["verdict"])
+    by = {one["by"]: one["groups"] for one in best["breakdowns"]}
+    found = [_attack(by.get("attack", ()))]
+    if content["in_time"]:
+        found += [_lengths(by.get("length", ())), _boundary(by.get("boundary", ()))]
+    errors = "; ".join(filter(None, found))
+    return [verdict, *([f"Errors of {best['name']}: {errors}."] if errors else [])]
+
+
+def _alone(system: Mapping[str, Any]) -> str:
+    """The value of a single system."""
+    m = system["measurements"][0]
+    between = "" if not m["interval"] else f" ({100 * m['level']:g} % interval {m['interval']})"
+    return f"{system['name']} has a {short_measure(m['measure'])} of {m['value']}{between}."
+
+
+def _upper(text: str) -> str:
+    """A verdict as a sentence begins; names of systems keep their spelling."""
+    return text[:1].upper() + text[1:] if text.startswith("no two ") else text
+
+
+def _attack(groups: Groups) -> str:
+    """The attack with the most missed spoof, if it has more than its share."""
+    spoofed, errors, spoof = _with_spoof(groups)
+    if len(spoofed) < LEAST_GROUPS or not errors:
+        return ""
+    worst = max(spoofed, key=lambda one: float(one["error"]))
+    share, own = worst["error"] / errors, worst["spoof"] / spoof
+    if share < LARGE * own:
+        return ""
+    return f"{_percent(share)} of the missed spoof is {worst['name']} ({_percent(own)} of all spoof)"
+
+
+def _lengths(groups: Groups) -> str:
+    """The lengths of spoofed ranges that are missed most often."""
+    spoofed, errors, spoof = _with_spoof(groups)
+    if len(spoofed) < LEAST_GROUPS or not errors:
+        return ""
+    known = [one for one in spoofed if one["spoof"] >= LEAST_SHARE * spoof]
+    worst = max(known, key=lambda one: float(one["error"] / one["spoof"]))
+    rate = worst["error"] / worst["spoof"]
+    if rate < LARGE * errors / spoof:
+        return ""
+    length = worst["name"].replace("under", "shorter than")
+    return (
+        f"{_percent(rate)} of the time in spoofed ranges {length} is missed ({_percent(errors / spoof)} of all spoof)"
+    )
+
+
+def _boundary(groups: Groups) -> str:
+    """The least distance from a boundary within which half of the error lies."""
+    for one in groups:
+        if isinstance(one["share"], float) and one["share"] >= 0.5:
+            return f"{_percent(one['share'])} of the error lies {one['name']} of a boundary"
+    return ""
+
+
+def _with_spoof(groups: Groups) -> tuple[Groups, float, float]:
+    """The groups that have spoof, their missed spoof and all their spoof."""
+    some = [one for one in groups if one["spoof"] > 0]
+    return some, sum(one["error"] for one in some), sum(one["spoof"] for one in some)
+
+
+def _percent(share: float) -> str:
+    """A share without digits after the point, as a sentence has it."""
+    return f"{100 * share:.0f} %"
