@@ -16,6 +16,7 @@ from spoofspan.report.cells import (
     heading,
     interval_cells,
     interval_header,
+    measure_name,
     number_cell,
     p_text,
     ranks_cells,
@@ -25,7 +26,6 @@ from spoofspan.report.cells import (
     warning_lines,
     warnings_by_name,
 )
-from spoofspan.report.names import measure_name
 from spoofspan.report.table import MINUS, Shown, Table
 from spoofspan.uncertainty.methods import METHODS
 
@@ -115,12 +115,8 @@ def breakdown_table(breakdown: Breakdown) -> Table:
     notes = ["", f"errors at the threshold {breakdown.threshold!r} of the whole corpus"]
     notes += [breakdown.about] if breakdown.about else []
     notes += [f"intervals: {intervals[0].method}, {intervals[0].estimand}"] if intervals else []
-    cautioned: dict[str, list[str]] = {}
-    for group in breakdown.groups:
-        if group.measurement is not None:
-            for text in (*group.measurement.interval_warnings, *_no_interval(group.measurement)):
-                cautioned.setdefault(text, []).append(group.name)
-    notes += [f"warning: {', '.join(names)}: {text}" for text, names in cautioned.items()]
+    measured_groups = ((group.name, group.measurement) for group in breakdown.groups if group.measurement is not None)
+    notes += warnings_by_name((name, [*m.interval_warnings, *_no_interval(m)]) for name, m in measured_groups)
     if intervals and METHODS[intervals[0].method].draws:
         notes.append(f"differences between groups come with the method jackknife-t, not with {intervals[0].method}")
     return Table((breakdown.by, *header), rows, tuple(notes))
