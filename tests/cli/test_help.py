@@ -76,6 +76,15 @@ def test_what_may_be_repeated_still_can(capsys):
         ([*FILES, "--csv"], "no option --csv: give --format csv"),
         ([*FILES, "-m", "RangeEER"], "did you mean 'range-eer'?"),
         ([*FILES, "-m", "PointEER"], "did you mean 'point-eer@20ms'?"),
+        ([*FILES, "reco2dur"], "one argument too many: 'reco2dur'; if it has durations: --durations reco2dur"),
+        (["table", "ref", "a", "--resolution", "20"], "no option --resolution: give --resolutions 20,160"),
+        (["compare", "ref", "a", "b", "--threshold", "0.4"], "give each system its own: --system-threshold NAME=0.4"),
+        (["compare", "ref", "a", "=", "a.score", "b=b.score"], "'=' names nothing; write NAME=FILE without blanks"),
+        (["compare", "ref", "a=", "a.score", "b=b.score"], "'a=' names nothing; write NAME=FILE without blanks"),
+        (["plot", "ref.rttm", "a.score", "--out", "a.png"], "KIND comes before files, and is one of det, roc"),
+        (["compare", "ref.rttm", "a.score"], "at least two systems (got 1); spoofspan eval measures one"),
+        (["compare", "unit0.02.score", "other.score"], "unit0.02.score has scores, and nothing says where the spoofs"),
+        (["check"], "give a file to be identified, or REFERENCES and SCORES to be checked"),
         ([*FILES, "b.score"], "one argument too many: 'b.score'; for several systems: spoofspan compare"),
     ],
 )
@@ -83,9 +92,17 @@ def test_the_message_says_what_to_type(typed, said, capsys, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     for name in ("ref.rttm", "a.score"):
         (tmp_path / name).write_text("SPEAKER u1 1 0.000 1.200 <NA> <NA> bonafide <NA> <NA>\n")
+    (tmp_path / "reco2dur").write_text("u1 1.2\n")
+    for name in ("unit0.02.score", "other.score"):
+        (tmp_path / name).write_text("".join(f"u1 {k} 0.9 -0.9\n" for k in range(60)))
     code, printed = run(typed, capsys)
     assert (code, printed.out) == (2, "")
     assert said in printed.err
+
+
+def test_names_of_formats_and_figures_may_be_in_capitals(capsys):
+    code, printed = run(["benchmarks", "lav-df", "--format", "JSON"], capsys)
+    assert (code, printed.out[:1]) == (0, "{")
 
 
 def test_a_file_that_is_called_like_a_measure_is_a_file(capsys, tmp_path, monkeypatch):

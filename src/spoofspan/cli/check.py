@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.inputs import Inputs
 from spoofspan.cli.wording import in_flags
@@ -41,6 +42,8 @@ def check(
     from spoofspan.formats.describe import facts_of_several
     from spoofspan.report.results import check_table
 
+    if inputs.references is None and inputs.dataset is None:
+        raise UsageError("give a file to be identified, or REFERENCES and SCORES to be checked")
     described = _described(inputs)
     one = described[0] if len(described) == 1 else None
     left_open = one is not None and [flag for flag in one.missing if not flag.startswith(("--durations", "--gaps"))]

@@ -86,6 +86,17 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # generic since click 
         return number
 
 
+class Name(click.Choice):  # type: ignore[type-arg]  # generic since click 8.2
+    """One of some names, in any case; a file in its place is told where files go."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name that was typed."""
+        if isinstance(param, Argument) and value not in self.choices and Path(value).exists():
+            first = f"{param.metavar or str(param.name).upper()} comes before files"
+            self.fail(f"{value!r} is a file; {first}, and is one of {', '.join(self.choices)}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def not_a_number(typed: str, kind: type, as_printed: bool = False) -> str:
     """Reason why a text is refused in the place of a number, which is in per cent if it is taken ``as_printed``.
 
@@ -228,7 +239,7 @@ def _type(hint: Any, least: float | None, most: float | None, as_printed: bool) 
     if hint in (int, float):
         return Number(hint, least, most, as_printed)
     if get_origin(hint) is Literal:
-        return click.Choice(get_args(hint))
+        return Name(get_args(hint), case_sensitive=False)
     if hint is Path:
         return click.Path(path_type=Path)
     return click.BOOL if hint is bool else click.STRING

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
+from contextlib import suppress
 from inspect import cleandoc
 from pathlib import Path
 from textwrap import wrap
@@ -18,6 +19,7 @@ from typing import Any
 
 import click
 
+from spoofspan.base.numbers import is_number
 from spoofspan.base.terminal import laid_out_for, screen_of
 
 IN_FULL = "--help-all"
@@ -64,6 +66,8 @@ class HelpCommand(click.Command):
         if extra and not ctx.resilient_parsing:
             count = "one argument" if len(extra) == 1 else f"{len(extra)} arguments"
             remedy = SEVERAL.get(ctx.command.name, "if a name has spaces, quote it")
+            if len(extra) == 1 and _may_be_durations(extra[0]):
+                remedy = f"if it has durations: --durations {extra[0]}"
             ctx.fail(f"{count} too many: {' '.join(map(repr, extra[:5]))}; {remedy}")
         return extra
 
@@ -158,58 +162,67 @@ def _write_text(formatter: Any, text: str) -> None:
 
 MEASURE = re.compile(r"(range|point|utterance|event)-[a-z][a-z0-9-]*(@\S+)?")
 RESOLUTION = re.compile(r"[0-9]+(\.[0-9]+)?(ms)?")
-# Flags of other programs, by the value of --format that does the same.
-FORMATS = ("json", "csv", "markdown", "latex")
-# Flags of other programs, and what to type here; the first flag of a pair must be one of the command.
-OTHER_FLAGS = {
-    **dict.fromkeys(
-        ("--metric", "--metrics", "--measures"), ("--measure", "give each one with -m, such as -m range-eer")
-    ),
-    **dict.fromkeys(("--ci", "--alpha", "--level"), ("--confidence", "give --confidence 0.95 for intervals at 95 %")),
-    **dict.fromkeys(
+# Flags of other programs, a flag of ours that the command must have, and what to type instead.
+OTHER_FLAGS: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("--metric", "--metrics", "--measures"), "--measure", "give each one with -m, such as -m range-eer"),
+    (("--ci", "--alpha", "--level"), "--confidence", "give --confidence 0.95 for intervals at 95 %"),
+    (
         ("--bootstrap", "--n-bootstrap", "--n-resamples"),
-        ("--replicates", "give --confidence 0.95 --interval percentile --replicates 1000"),
+        "--replicates",
+        "give --confidence 0.95 --interval percentile --replicates 1000",
     ),
-    **dict.fromkeys(("--output", "--save", "--output-file", "-o"), ("--out", "give --out FILE")),
-    **dict.fromkeys(("--group-by", "--groupby"), ("--by", "give --by attack, or --by COLUMN --metadata FILE")),
-    **dict.fromkeys(("--duration", "--reco2dur", "--utt2dur"), ("--durations", "give --durations FILE")),
-    **dict.fromkeys(("--frame-shift", "--frame-hop", "--unit"), ("--hop", "give --hop in seconds, such as 0.02")),
-    **dict.fromkeys(("--polarity", "--pos-label"), ("--higher", "give --higher bonafide or --higher spoof")),
-    **dict.fromkeys(("--ref", "--reference", "--references", "--rttm"), ("--hop", "give REFERENCES as the first word")),
-    **dict.fromkeys(("--hyp", "--score", "--scores"), ("--scores-format", "give SCORES after REFERENCES")),
-    **dict.fromkeys(("--overwrite", "--yes", "-f", "-y"), ("--force", "give --force")),
-    **dict.fromkeys(
-        ("--verbose", "-v", "--debug"), ("--signature", "progress is shown anyway; --signature prints more")
+    (("--output", "--save", "--output-file", "-o"), "--out", "give --out FILE"),
+    (("--group-by", "--groupby"), "--by", "give --by attack, or --by COLUMN --metadata FILE"),
+    (("--duration", "--reco2dur", "--utt2dur"), "--durations", "give --durations FILE"),
+    (("--frame-shift", "--frame-hop", "--unit"), "--hop", "give --hop in seconds, such as 0.02"),
+    (("--polarity", "--pos-label"), "--higher", "give --higher bonafide or --higher spoof"),
+    (("--ref", "--reference", "--references", "--rttm"), "--hop", "give REFERENCES as the first word"),
+    (("--hyp", "--score", "--scores"), "--scores-format", "give SCORES after REFERENCES"),
+    (("--overwrite", "--yes", "-f", "-y"), "--force", "give --force"),
+    (("--verbose", "-v", "--debug"), "--signature", "progress is shown anyway; --signature prints more"),
+    (("--num-workers", "--processes", "--n-jobs"), "--jobs", "give --jobs N"),
+    (("--threshold",), "--system-threshold", "give each system its own: --system-threshold NAME=0.4"),
+    (("--resolution",), "--resolutions", "give --resolutions 20,160"),
+    (("--resolution",), "--measure", "a resolution is part of a measure, such as -m point-eer@20ms"),
+    (
+        ("--resolutions",),
+        "--measure",
+        "each resolution is a measure, -m point-eer@20ms -m point-eer@160ms; for a table of them: spoofspan table "
+        "REFERENCES SCORES --resolutions 20,160",
     ),
-    **dict.fromkeys(("--num-workers", "--processes", "--n-jobs"), ("--jobs", "give --jobs N")),
-}
+    (
+        ("--utterance-scores",),
+        "--scores-format",
+        "give the file of utterance scores as SCORES, after REFERENCES",
+    ),
+    *(((f"--{name}",), "--format", f"give --format {name}") for name in ("json", "csv", "markdown", "latex")),
+)
 
 
 def refuse_mistyped(command: Any, ctx: Any, args: list[str]) -> None:
     """Refuse such mistakes; what a parser refuses by itself is left to it."""
     flags = {flag for param in command.get_params(ctx) for flag in param.opts}
-    for name in FORMATS:
-        if f"--{name}" in args and f"--{name}" not in flags and "--format" in flags:
-            ctx.fail(f"no option --{name}: give --format {name}")
-    for name in (word.partition("=")[0] for word in args):
-        ours, advice = OTHER_FLAGS.get(name, ("", ""))
-        if ours in flags and name not in flags:
-            ctx.fail(f"no option {name}: {advice}")
-    if "--resolution" in args and "--resolution" not in flags and "--measure" in flags:
-        ctx.fail("no option --resolution: a resolution is part of a measure, such as -m point-eer@20ms")
-    if "--resolutions" in args and "--resolutions" not in flags and "--measure" in flags:
-        ctx.fail(
-            "no option --resolutions: each resolution is a measure, -m point-eer@20ms -m point-eer@160ms; for a table "
-            "of them: spoofspan table REFERENCES SCORES --resolutions 20,160"
-        )
-    if "--utterance-scores" in args and "--utterance-scores" not in flags and "--scores-format" in flags:
-        ctx.fail("no option --utterance-scores: give the file of utterance scores as SCORES, after REFERENCES")
+    for word in (word.partition("=")[0] for word in args):
+        if word not in flags:
+            advice = next((text for names, ours, text in OTHER_FLAGS if word in names and ours in flags), None)
+            if advice is not None:
+                ctx.fail(f"no option {word}: {advice}")
     opts, extra, order = command.make_parser(ctx).parse_args(args=list(args))
     _refuse_repeated(ctx, order)
     words = [word for param in command.get_params(ctx) if _is_argument(param) for word in _words(opts.get(param.name))]
     for word in (*words, *extra):
+        if word.startswith("=") or (word.endswith("=") and not Path(word).exists()):
+            ctx.fail(f"{word!r} names nothing; write NAME=FILE without blanks")
         if (MEASURE.fullmatch(word) or RESOLUTION.fullmatch(word)) and not Path(word).exists():
             _refuse_stray(ctx, word, flags, opts)
+
+
+def _may_be_durations(word: str) -> bool:
+    """True if the first line of a file is ``<utterance> <seconds>``."""
+    with suppress(OSError, ValueError), Path(word).expanduser().open(encoding="utf-8") as lines:
+        words = lines.readline().split()
+        return len(words) == 2 and is_number(words[1])
+    return False
 
 
 def _refuse_repeated(ctx: Any, order: list[Any]) -> None:

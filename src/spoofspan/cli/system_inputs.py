@@ -185,9 +185,10 @@ class Systems:
         systems = open_systems(self.files(), read)
         count = len(separate_seeds(systems) if separate else systems)
         if count < fewest:
+            self._refuse_scores_alone()  # which may have been meant as the scores of one more
             least = "two systems" if fewest == 2 else "one system"
             alone = "; spoofspan eval measures one" if count == 1 else ""
-            raise UsageError(f"give REFERENCES and the scores of at least {least}, not of {count}{alone}")
+            raise UsageError(f"give REFERENCES and the scores of at least {least} (got {count}){alone}")
         return systems
 
     def scores_alone(self) -> dict[str, Scores] | None:

@@ -35,6 +35,10 @@ MISPLACED = {
         "{} looks like references, and is given as --durations; give a file of <utterance> <seconds>, or leave "
         "--durations out"
     ),
+    ("durations", "utterance labels"): (
+        "{} looks like labels of utterances, and is given as --durations; give a file of <utterance> <seconds>, or "
+        "leave --durations out (speakers and attacks: --metadata)"
+    ),
     ("durations", "scores"): (
         "{} looks like scores, and is given as --durations; give SCORES after REFERENCES, and --durations a file of "
         "<utterance> <seconds>"
@@ -45,7 +49,9 @@ MISPLACED = {
 def in_words_of_the_shell(message: object) -> str:
     """A message of the library, with flags in the place of arguments, and REFERENCES and SCORES for files."""
     place = getattr(message, "place", ""), getattr(message, "found", "")
-    return MISPLACED[place].format(message.name) if place in MISPLACED else in_flags(str(message))  # type: ignore[attr-defined]
+    if place not in MISPLACED:
+        return in_flags(str(message))
+    return MISPLACED[place].format(message.name)  # type: ignore[attr-defined]
 
 
 def in_flags(message: str) -> str:

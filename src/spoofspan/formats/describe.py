@@ -61,12 +61,17 @@ class Description:
     files: int = 1  # of this sort
 
     @property
+    def named(self) -> str:
+        """The file, and how many others of its sort there are."""
+        return self.file if self.files == 1 else f"{self.file} and {self.files - 1:,} more"
+
+    @property
     def facts(self) -> dict[str, str]:
         """Everything that is known, in words."""
         has_scores = self.kind in ("scores", "utterance scores")
         polarity = {None: "not stated in the file", "bonafide": "bona fide", "spoof": "spoof"}[self.higher]
         found = {
-            "file": self.file,
+            "file": self.named,
             "content": self.kind,
             "format": self.about,
             "written by": self.whose,
@@ -128,8 +133,7 @@ def facts_of_several(described: Sequence[Description]) -> dict[str, str]:
     """A line for each sort of file: the first of them, what it is, and the command that takes it."""
     facts = {}
     for one in described:
-        name = one.file if one.files == 1 else f"{one.file} and {one.files - 1:,} more"
-        facts[name] = f"{one.kind}: {one.command}" if one.command else one.kind
+        facts[one.named] = f"{one.kind}: {one.command}" if one.command else one.kind
     return facts
 
 

@@ -26,6 +26,7 @@ UNSAID = {
     "higher": "whether high scores mean bona fide or spoof",
     "durations": "how long the utterances are",
 }
+STATED = {"higher": "higher='bonafide' or 'spoof'"}  # how an option is given, where its value is one of few
 OF_METADATA = ("split", "modality", "subset")  # options of metadata of a whole corpus; other formats refuse them
 OF_REFERENCES = (*OF_METADATA, "spoof_label")  # options that formats of references refuse unless they take them
 
@@ -63,7 +64,9 @@ class ReadOptions:
         """Ask for what ``who`` (a file, a format) does not say, unless the user said it."""
         if missing := [need for need in needs if getattr(self, need) is None]:
             unsaid = " and ".join(UNSAID[need] for need in missing)
-            raise UsageError(f"{who} does not say {unsaid}; give {' and '.join(f'{need}=' for need in missing)}")
+            raise UsageError(
+                f"{who} does not say {unsaid}; give {' and '.join(STATED.get(one, f'{one}=') for one in missing)}"
+            )
 
     def hop_and_higher(self, who: str) -> tuple[float, Higher]:
         """The hop and what high scores mean, neither of which ``who`` says."""

@@ -76,7 +76,7 @@ OTHERS = (
     OtherFile(
         "sound",
         "recorders, speech corpora",
-        "spoofspan locate {file} --model MODEL",
+        "spoofspan locate {file}",
         lambda head: (
             head[:4] in (b"fLaC", b"OggS", b"RF64", b"FORM", b"NIST")
             or (head[:4] == b"RIFF" and head[8:12] == b"WAVE")

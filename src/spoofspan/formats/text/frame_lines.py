@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -62,9 +62,8 @@ class LineLayout:
             return options.class_column(self.columns)
         if options.column not in (None, "score"):
             raise UsageError(f"the format {self.name} has one score a line; leave column= out")
-        if options.higher is None:
-            raise UsageError(f"the format {self.name} does not say what high scores mean; give higher=")
-        return self.columns["score"], options.higher
+        options.refuse_unsaid(f"the format {self.name}", ("higher",))
+        return self.columns["score"], cast(Higher, options.higher)
 
 
 CLASSES = {"bonafide": 2, "spoof": 3}
