@@ -87,7 +87,7 @@ def test_a_model_index_is_what_a_model_card_holds(result, values):
 @pytest.mark.parametrize(
     ("form", "about", "measures", "why"),
     [
-        ("arena", {"revision": ""}, (), "the Arena needs revision and scores_sha256"),
+        ("arena", {"revision": ""}, (), r"needs revision= \(--revision COMMIT\) and scores_sha256= \("),
         ("arena", {}, ["range-eer"], "the Arena ranks the utterance-eer, and the result has range-eer"),
         ("arenas", {}, (), "did you mean 'arena'"),
         ("model-index", {}, ["range-f1"], "the result has no range-f1, only range-eer"),

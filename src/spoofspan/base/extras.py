@@ -21,11 +21,12 @@ def require(*packages: str) -> None:
     >>> require("numpy")
     >>> require("torch_of_tomorrow")
     Traceback (most recent call last):
-    spoofspan.base.errors.UsageError: this needs torch_of_tomorrow, which is not installed; pip install 'spoofspan[cm]'
+    spoofspan.base.errors.UsageError: torch_of_tomorrow is not installed; run: pip install 'spoofspan[cm]'
     """
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
-        raise UsageError(f"this needs {', '.join(missing)}, which is not installed; {INSTALL_CM}")
+        named = " and ".join([", ".join(missing[:-1]), missing[-1]] if missing[1:] else missing)
+        raise UsageError(f"{named} {'are' if missing[1:] else 'is'} not installed; run: {INSTALL_CM}")
 
 
 def package(name: str, remedy: str | None = None) -> Any:

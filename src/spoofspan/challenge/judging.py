@@ -137,7 +137,7 @@ def _remove_parts(challenge: Path) -> None:
 def judge_of(challenge: Path, phase: str | None) -> Judge:
     """Read a challenge."""
     if not (challenge / HIDDEN).is_dir():
-        raise UsageError(f"{str(challenge)!r} has no folder {HIDDEN!r}: give the folder that challenge build made")
+        raise UsageError(f"there is no challenge in {str(challenge)!r}; give the folder that challenge build made")
     return Judge.of(PublicPart.read(challenge), HiddenPart.read(challenge / HIDDEN), phase)
 
 

@@ -57,7 +57,7 @@ class Argument(click.Argument):
     def make_metavar(self, ctx: click.Context) -> str:
         """Spelling in the usage line: in brackets if it may be left out, with dots if it may be repeated."""
         named = self.metavar or str(self.name).upper()
-        return (named if self.required else f"[{named}]") + ("..." if self.nargs == -1 else "")
+        return (named if self.required else f"[{named}]") + ("..." if self.nargs == -1 and "..." not in named else "")
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
         """The row of the help page."""

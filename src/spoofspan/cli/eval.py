@@ -268,11 +268,13 @@ def eval_(
     from spoofspan.evaluation.corpus import CorpusInMemory
     from spoofspan.evaluation.plan import EvaluationOptions
     from spoofspan.formats.text.protocol import read_groups
-    from spoofspan.report.results import render
+    from spoofspan.report.results import check_utterances_target, render
 
     if benchmark is not None:
         inputs = replace(inputs, assumed=benchmark.assumed)
     o.must_be_free(per_utterance, heatmap, force=output.force)
+    if per_utterance is not None:
+        check_utterances_target(per_utterance.name)
     if heatmap is not None:
         _check_heatmap(heatmap, by)
     inputs = inputs.placed()

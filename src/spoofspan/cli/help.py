@@ -62,7 +62,12 @@ class HelpCommand(click.Command):
         typed = ["--help"] if self._in_full else args
         if not ctx.resilient_parsing:
             refuse_mistyped(self, ctx, typed)
-        extra = super().parse_args(ctx, typed)
+        try:
+            extra = super().parse_args(ctx, typed)
+        except click.MissingParameter as missing:  # which says what is meant, too
+            record = missing.param.get_help_record(ctx) if missing.param is not None else None
+            about = "" if record is None else _first_sentence(record[1].partition("  [")[0])
+            raise click.MissingParameter(about, ctx, missing.param) from None
         if extra and not ctx.resilient_parsing:
             count = "one argument" if len(extra) == 1 else f"{len(extra)} arguments"
             remedy = SEVERAL.get(ctx.command.name, "if a name has spaces, quote it")

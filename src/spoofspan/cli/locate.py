@@ -34,7 +34,7 @@ def locate(
     *,
     recordings: Annotated[
         list[str],
-        o.argument(metavar="RECORDING...", help="Sound files, folders, lists (.lst, .txt, .scp) or - (stdin)."),
+        o.argument(metavar="RECORDING", help="Sound files, folders, lists (.lst, .txt, .scp) or - (stdin)."),
     ],
     model: str | None = o.flag(
         None,

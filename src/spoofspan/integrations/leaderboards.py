@@ -112,7 +112,8 @@ def arena_result(result: Mapping[str, Any], about: PublishedSystem) -> Plain:
         raise UsageError(
             f"the Arena ranks the {ARENA_MEASURE}, and the result has {', '.join(found)}; eval -m {ARENA_MEASURE}"
         )
-    missing = [name for name in ("revision", "scores_sha256") if not getattr(about, name)]
+    flags = {"revision": "--revision COMMIT", "scores_sha256": "--scores FILE"}
+    missing = [f"{name}= ({flag})" for name, flag in flags.items() if not getattr(about, name)]
     if missing:
         raise UsageError(f"the Arena needs {' and '.join(missing)}")
     one = found[ARENA_MEASURE]

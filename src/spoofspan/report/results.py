@@ -385,12 +385,27 @@ def _in_seconds(value: str) -> str:
 # ---------------------------------------------------------------- errors by utterance
 
 
+def check_utterances_target(target: str) -> None:
+    """Refuse a name that :func:`utterances_file` cannot obey, before anything is measured."""
+    suffix = _suffix(target)
+    if suffix not in ("", ".csv", ".json", ".parquet", ".pq"):
+        raise UsageError(f"{target}: errors by utterance are written as .csv, .json or .parquet; choose such a name")
+    if suffix in (".parquet", ".pq"):
+        from spoofspan.formats import arrow
+
+        arrow.table  # noqa: B018 - or refused, where it is not installed
+
+
+def _suffix(target: str) -> str:
+    return PurePath(target.removesuffix(".gz").removesuffix(".zst")).suffix
+
+
 def utterances_file(errors: UtteranceErrors, target: str, at: OperatingPoint) -> Iterable[bytes]:
     """Errors by utterance as a CSV, JSON or Parquet file, by the end of its name; ``at`` is where they were measured.
 
     What has no value is an empty cell (null in JSON and Parquet), and the column ``undefined`` says why.
     """
-    suffix = PurePath(target.removesuffix(".gz").removesuffix(".zst")).suffix
+    suffix = _suffix(target)
     if suffix == ".json":
         return [_errors_json(errors, at)]
     if suffix in (".parquet", ".pq"):

@@ -74,7 +74,9 @@ def require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise UsageError("figures need matplotlib, which is not installed: pip install 'spoofspan[plot]'") from None
+        raise UsageError(
+            "figures need matplotlib, which is not installed; run: pip install 'spoofspan[plot]'"
+        ) from None
 
 
 def must_be_drawable(path: Path) -> str:
