@@ -219,6 +219,18 @@ def test_the_signature_names_what_can_be_given(name):
     assert "canvas" not in parameters
 
 
+def test_an_outlier_does_not_flatten_a_timeline():
+    values = np.linspace(0.2, 0.8, 60)
+    values[30] = 50.0
+    scores = ss.Scores.from_frames({"u1": values}, hop=HOP, higher="bonafide")
+    panel = ss.plot.timeline(None, scores, "u1", threshold=0.5).axes[0]
+    low, high = panel.get_ylim()
+    assert 0 < low < 0.2
+    assert 0.8 < high < 1
+    (mark,) = [line for line in panel.lines if line.get_marker() == "^"]
+    assert mark.get_xdata().tolist() == pytest.approx([30.5 * HOP])
+
+
 @pytest.mark.parametrize("name", ["threshold", "scores"])
 def test_an_outlier_does_not_squeeze_all_others(name):
     values = np.concatenate([np.random.default_rng(5).normal(0, 1, 998), [4000.0, -1e6]])

@@ -46,6 +46,7 @@ OUTCOMES = {
 }
 Looks = dict[str, tuple[str, str, str]]
 LEVEL = 2.5  # from one level of a resampling figure to the next; a row is one
+FEW_OUTSIDE = 0.01  # of the scores on either side, which do not decide where an axis ends
 FRAME_NEEDS = 1.0  # mm of a box, for a frame around it
 NUMBERS_NEED = 3.6  # mm of a point, for its score to be written into it
 BEHIND = {"boxstyle": "square,pad=0.08", "facecolor": "white", "linewidth": 0}
@@ -166,6 +167,7 @@ def draw_timeline(data: TimelineData, canvas: Canvas) -> Any:
     scores, bars = panels[-2], panels[-1]
     edges = np.append(data.score_starts, data.score_ends[-1:])
     scores.step(edges, np.append(data.scores, data.scores[-1:]), where="post", color=ink(), linewidth=0.9)
+    _leave_out_far(scores, data)
     if np.isfinite(data.threshold):
         scores.axhline(data.threshold, color="#777777", linestyle="--", linewidth=0.8)
         behind = {"facecolor": paper(), "edgecolor": "none", "alpha": 0.8, "pad": 0.6}  # the scores may pass there
@@ -180,6 +182,32 @@ def draw_timeline(data: TimelineData, canvas: Canvas) -> Any:
     used = [one.label for one in (*data.reference, *data.decision)]
     _legend(canvas, panels[0], (CLASSES, used), (ERRORS, [one.label for one in data.errors]))
     return canvas.result(panels)
+
+
+def _ends(scores: Any, threshold: float) -> tuple[float, float, bool]:
+    """Lowest and highest score to show, with the threshold; and whether others are too far out to be shown.
+
+    A score is shown unless it lies further from the others than these lie apart.
+    """
+    known = scores[np.isfinite(scores)]
+    low, high = np.quantile(known, FEW_OUTSIDE, method="higher"), np.quantile(known, 1 - FEW_OUTSIDE, method="lower")
+    near = known[(known >= 2 * low - high) & (known <= 2 * high - low)] if high > low else known
+    ends = [*near, *([threshold] if np.isfinite(threshold) else [])]
+    return min(ends), max(ends), near.size < known.size
+
+
+def _leave_out_far(axes: Axes, data: TimelineData) -> None:
+    """End the axis before scores that would make the others look equal; triangles mark where these are."""
+    if not np.isfinite(data.scores).any():
+        return
+    low, high, some_beyond = _ends(data.scores, data.threshold)
+    if not some_beyond:
+        return
+    room = 0.12 * (high - low)
+    axes.set_ylim(low - room, high + room)
+    times = (data.score_starts + data.score_ends) / 2
+    for mark, edge, far in (("v", low - room / 2, data.scores < low), ("^", high + room / 2, data.scores > high)):
+        axes.plot(times[far], np.full(np.count_nonzero(far), edge), mark, color=ink(), markersize=type_size(3.5))
 
 
 # ---------------------------------------------------------------- points against ranges
@@ -320,11 +348,10 @@ def _write(axes: Axes, points: PointsData, row: float, mm: float, *, scores: boo
 
 def _trace(axes: Axes, points: PointsData, row: float, height: float) -> None:
     """Points too narrow for their numbers: the scores as a line in their row, with the threshold."""
-    known = points.scores[np.isfinite(points.scores)]
-    if not known.size:
+    if not np.isfinite(points.scores).any():
         return
-    ends = [known.min(), known.max(), *([points.threshold] if np.isfinite(points.threshold) else [])]
-    low, room = min(ends), (max(ends) - min(ends)) or 1.0
+    low, high, _ = _ends(points.scores, points.threshold)
+    room = (high - low) or 1.0
 
     def place(scores: Any) -> Any:
         return row + height * (0.9 * (np.clip(scores, low, low + room) - low) / room - 0.45)
