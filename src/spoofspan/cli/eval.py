@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from spoofspan.base.errors import UndefinedMeasureError
     from spoofspan.evaluation.corpus import Corpus, Evaluation
     from spoofspan.evaluation.crossed import CrossedBreakdown
-    from spoofspan.evaluation.measurement import Measurement
     from spoofspan.evaluation.words import WordCorpus
     from spoofspan.measures.measure import Measure
     from spoofspan.measures.operating_point import OperatingPoint
@@ -327,14 +326,14 @@ def eval_(
         column: Callable[[str], Mapping[str, str]] = cache(partial(read_groups, known, bare_ids=inputs.bare_ids))
         if cut is not None:
             column = partial(column_of_words, cut, column)
-        crossing = [one for one in by or () if crosses(one, first, corpus, alone=inputs.alone)]
-        plain = [one for one in by or () if one not in crossing]
-        grouped = replace(options, resampling=asked.resampling)
-        of_events = first.measure.startswith("event-")  # whose attacks and lengths are those of events, and not of time
-        breakdowns = [corpus.break_down(one, first.measure, grouped, column) for one in plain if not of_events]
-        # every measure has its own table
-        crossed = [corpus.cross(one, name, asked, column) for one in crossing for name in evaluation.measurements]
-        crossed += [corpus.group_events(one, name, asked, edges) for one in plain for name in evaluation if of_events]
+        breakdowns: list[Any] = []
+        crossed: list[Any] = []
+        for one in by or ():
+            way = corpus.way_of_groups(one, first.measure)
+            # time is cut for the first measure; otherwise every measure has its own table
+            for name in evaluation if way != "time" else [first.measure]:
+                table = corpus.groups(one, name, asked, column, way=way, words=edges)
+                (breakdowns if way == "time" else crossed).append(table)
         if per_utterance is not None:
             # a development threshold of points or whole utterances says nothing about ranges
             of_ranges = threshold_from is None or not measure or any(one.startswith("range-") for one in measure)
@@ -361,16 +360,6 @@ def _cut(corpus: Corpus, words: str, tier: str | None) -> WordCorpus:
     if corpus.utterance_scores is not None or corpus.boundary_scores is not None:
         raise UsageError("--words measures words; leave --utterance-scores and --boundary-scores out")
     return cut_systems(corpus.references, {"": corpus.system}, read_words(words, tier))[1]
-
-
-def crosses(by: str, first: Measurement, corpus: Corpus, *, alone: bool) -> bool:
-    """True if a breakdown is a table of cells: of two columns, of whole utterances, of points or of events."""
-    if "," in by:
-        return True
-    if first.measure.startswith("range-") and not alone:
-        return False
-    of_columns = ("share",) if first.measure.startswith("event-") else ("share", "attack")
-    return by in of_columns or not corpus.knows_groups(by)
 
 
 def _check_heatmap(heatmap: Path, by: list[str] | None) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from operator import or_
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 from spoofspan.base.columns import positions
 from spoofspan.base.errors import (
@@ -64,6 +64,8 @@ if TYPE_CHECKING:
 # What is done with scores in time says nothing about scores without time.
 NEEDS_TIME = "needs scores in time: give SCORES after REFERENCES"
 ReadColumn = Callable[[str], Mapping[str, str]]
+# Groups are cuts of time, matched events, or cells of a table of utterances (or points).
+WayOfGroups = Literal["time", "events", "cells"]
 Signer = Callable[[], Signature]
 # References or scores are None where a shard has utterances on one side only.
 Shard = tuple[References | None, Scores | None]
@@ -368,6 +370,31 @@ class Corpus(ABC):
 
             return planned.system(Value(mean_of(values_of_utterances(planned.plan, planned.mass))))
         return planned.system(planned.value())
+
+    def way_of_groups(self, by: str, measure: str) -> WayOfGroups:
+        """Kind of groups by attack, length, share, boundary, a column, or two columns with a comma between them."""
+        basis = Measure.parse(measure).basis
+        if "," in by or (by == "share" and basis != "range"):
+            return "cells"
+        if basis == EVENT:
+            return "events" if self.knows_groups(by) else "cells"
+        return "time" if basis == "range" or by in ("length", "boundary") else "cells"
+
+    def groups(
+        self,
+        by: str,
+        measure: str,
+        options: EvaluationOptions,
+        read_column: ReadColumn,
+        *,
+        way: WayOfGroups | None = None,
+        words: Words | None = None,
+    ) -> Breakdown | CrossedBreakdown:
+        """Measure groups in the way that suits the measure, or in a given one; a column is read if it is needed."""
+        way = way or self.way_of_groups(by, measure)
+        if way == "events":
+            return self.group_events(by, measure, options, words)
+        return (self.break_down if way == "time" else self.cross)(by, measure, options, read_column)
 
     def break_down(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> Breakdown:
         """The groups of the corpus by attack, length, boundary or a column, which is read if it is needed."""

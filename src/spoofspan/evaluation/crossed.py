@@ -274,7 +274,7 @@ class ColumnGroups:
 
 def check_column(name: str, column: Mapping[str, str], utterances: Sequence[str]) -> None:
     """Refuse a column that has no value for some utterances, with the reason if the ids tell it."""
-    missing = [utt for utt in utterances if utt not in column]
+    missing = [utt for utt in utterances if column.get(utt) is None]
     if missing:
         why = id_remedy(missing, column, their_name="metadata") or "give one for every utterance"
         if column and len(missing) == len(utterances) and why.startswith("give"):

@@ -234,25 +234,24 @@ def _with_groups(corpus: Corpus, found: Measurement, options: EvaluationOptions,
 
     columns: Columns = {} if isinstance(by, str) else by
     name = by if isinstance(by, str) else ",".join(columns)
+    in_time = found.measure.startswith(("range-", EVENT))
     if isinstance(by, str) and name not in BREAKDOWNS:
         raise UsageError(
-            f"by={by!r}: {nearest_name(by, ('attack', 'length', 'share', 'boundary'))}; anything else needs a value "
-            f"for every utterance: by={{{by!r}: {{utterance: value}}}}"
+            f"by={by!r}: {nearest_name(by, BREAKDOWNS)}; anything else needs a value for every utterance: "
+            f"by={{{by!r}: {{utterance: value}}}}"
         )
-    if name == "share" and not found.measure.startswith("range-"):
-        return replace(found, breakdown=corpus.cross(name, found.measure, options, columns.__getitem__))
-    if isinstance(by, str) and found.measure.startswith(EVENT):
-        return replace(found, breakdown=corpus.group_events(name, found.measure, options))
-    in_time = found.measure.startswith("range-") and len(columns) < 2
-    if not in_time and not columns:
+    if not columns and not in_time and name != "share":
         raise UsageError(f"by={by!r} cuts time, and {found.measure} counts points or utterances; use a range measure")
-    of_events = found.measure.startswith(EVENT)
-    if columns and name == "attack" and of_events and corpus.attack_names():
-        raise UsageError(NAMED_ALREADY)
-    if name == "attack" and in_time and bool(columns) == bool(corpus.attack_names()):
+    if in_time and name == "attack" and bool(columns) == bool(corpus.attack_names()):
         raise UsageError(NAMED_ALREADY if columns else NO_ATTACKS)
-    cut = corpus.break_down if in_time else corpus.cross
-    return replace(found, breakdown=cut(name, found.measure, options, columns.__getitem__))
+    way = "cells" if columns and found.measure.startswith(EVENT) else corpus.way_of_groups(name, found.measure)
+    ignored = [one for one in columns if one == "share" or (way == "time" and one in ("length", "boundary"))]
+    if ignored:
+        raise UsageError(
+            f"by={{{ignored[0]!r}: ...}}: by={ignored[0]!r} makes these groups itself; give a column of other groups "
+            "another name"
+        )
+    return replace(found, breakdown=corpus.groups(name, found.measure, options, columns.__getitem__, way=way))
 
 
 @opens_inputs

@@ -15,13 +15,14 @@ from spoofspan.base.version import __version__
 from spoofspan.data.rules import CONVENTIONS, RULES, RULES_VERSION
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.evaluation.corpus import Corpus, CorpusInMemory, Evaluation, ReadColumn, corpus_of
+from spoofspan.evaluation.corpus import Corpus, CorpusInMemory, Evaluation, ReadColumn, WayOfGroups, corpus_of
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, verification_of
 from spoofspan.evaluation.signature import Signature, references_hash, scores_hash
 from spoofspan.evaluation.signature_text import BISECTION, NOTHING, kind_of, parse_signature
 from spoofspan.evaluation.stated_result import Source, StatedMeasurement, StatedResult
 from spoofspan.evaluation.utterances import Truth, UtteranceCorpus
+from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import EER_RULES, in_percent
 
 if TYPE_CHECKING:
@@ -345,29 +346,20 @@ class _Repetition:
 
     def _compare_groups(self, options: EvaluationOptions) -> None:
         """Repeat the breakdowns of a file."""
-        # as eval does: how proposals are made concerns the measures of the whole corpus
-        grouped = replace(options, smoothing=None, min_duration=0.0, merge_gap=0.0)
-        for one in _entries(self.result.plain, "breakdowns"):
-            by, measure = str(one.get("by")), str(one.get("measure"))
-            column = {} if self.corpus.knows_groups(by) else self._column(by, "groups")
-            if column is not None:
-                read: ReadColumn = {by: column}.__getitem__
-                self._compare_group(one, partial(self.corpus.break_down, by, measure, grouped, read))
-        for one in _entries(self.result.plain, "crossed"):
-            names, measure = [str(name) for name in one.get("by", ())], str(one.get("measure"))
-            if measure.startswith("event-") and len(names) == 1 and self._of_events(names[0]):
-                self._compare_group(one, partial(self.corpus.group_events, names[0], measure, options))
-                continue
-            columns = {name: column for name in names if (column := self._column(name, "groups")) is not None}
-            if len(columns) == len(names):
-                crossed = partial(self.corpus.cross, ",".join(names), measure, options, columns.__getitem__)
-                self._compare_group(one, crossed)
-
-    def _of_events(self, by: str) -> bool:
-        """True if matched events are grouped by what they are themselves."""
         from spoofspan.evaluation.events import GROUPS
 
-        return by in GROUPS and self.corpus.knows_groups(by)
+        for kind in ("breakdowns", "crossed"):
+            for one in _entries(self.result.plain, kind):
+                names, measure = [one["by"]] if kind == "breakdowns" else one["by"], one["measure"]
+                known = len(names) == 1 and self.corpus.knows_groups(names[0])
+                of_events = known and measure.startswith(EVENT) and names[0] in GROUPS
+                way: WayOfGroups = "time" if kind == "breakdowns" else "events" if of_events else "cells"
+                needed = [] if known and way != "cells" else names
+                columns = {name: column for name in needed if (column := self._column(name, "groups")) is not None}
+                if len(columns) == len(needed):
+                    read = columns.__getitem__
+                    groups = partial(self.corpus.groups, ",".join(names), measure, options, read, way=way)
+                    self._compare_group(one, groups)
 
     def _compare_group(self, stated: Mapping[str, Any], repeat: Callable[[], Breakdown | CrossedBreakdown]) -> None:
         by = stated["by"]
