@@ -41,7 +41,7 @@ from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.cautions import refuse_strange_regions, with_cautions
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, HashedInputs, OnUndefined, Plan, Undefined, no_point
-from spoofspan.evaluation.signature import Signature
+from spoofspan.evaluation.signature import Signature, references_hash
 from spoofspan.mass.ranges import LatestOverlay, Lay, Overlay
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT, USUAL_OF_EVENTS
@@ -314,6 +314,10 @@ class Corpus(ABC):
     def classes(self) -> Mapping[str, int]:
         """The class of each utterance: spoof, if any of it is."""
         raise UsageError("the classes of utterances are known of a corpus in memory; read it whole")
+
+    def input_hashes(self) -> Mapping[str, str]:
+        """Hashes of the inputs that are at hand, by their names in a signature."""
+        return {}
 
     def take(self, utterances: Sequence[str]) -> Corpus:
         """The corpus of some utterances, as far as it has them."""
@@ -638,6 +642,13 @@ class CorpusInMemory(Corpus):
     def classes(self) -> Mapping[str, int]:
         """The class of each utterance: spoof, if any of it is."""
         return self.references.classes()
+
+    def input_hashes(self) -> Mapping[str, str]:
+        """Hashes of references and scores."""
+        if not isinstance(self.system, Scores):
+            return {"references": references_hash(self.references)}
+        inputs = self._inputs
+        return {"references": inputs.references_hash, **inputs.said(rows=False), **inputs.said(rows=True)}
 
     def shares(self) -> Mapping[str, str]:
         """The share of each utterance that is spoofed, as a column."""

@@ -60,11 +60,10 @@ class CrossedCell:
     interval: Interval | None = None
 
     @classmethod
-    def of(cls, value: Callable[[], float | tuple[float, Interval | None]], bona_fide: int, spoof: int) -> CrossedCell:
-        """Measure it, with its interval if there is one; or say why it has no value."""
+    def of(cls, value: Callable[[], tuple[float, Interval | None]], bona_fide: int, spoof: int) -> CrossedCell:
+        """Measure a cell with its interval, if there is one; or state why it has no value."""
         try:
-            found = value()
-            number, interval = found if isinstance(found, tuple) else (found, None)
+            number, interval = value()
             return cls(number, bona_fide, spoof, interval=interval)
         except UndefinedMeasureError as error:
             return cls(float("nan"), bona_fide, spoof, reason_of(error))
@@ -126,8 +125,7 @@ def crossed(whole: PlannedMass, columns: Columns, resampling: Resampling | None 
             if isinstance(asv, VerificationScores):
                 own = replace(cell, plan=replace(plan, asv_scores=verification_in(asv, columns, place, spoofs_only)))
             found = own.value()
-            interval = None if resampling is None else interval_in_cell(own.system(found), resampling.within(place))
-            return float(found.value), interval
+            return float(found.value), interval_in_cell(own.system(found), resampling and resampling.within(place))
 
         return CrossedCell.of(value, sums.all_bona_fide, sums.all_spoof)
 
@@ -151,8 +149,10 @@ def _classes_of_utterances(mass: ScoreMass) -> Labels:
     return np.where(spoofed, SPOOF, BONA_FIDE).astype(np.int8)
 
 
-def interval_in_cell(system: Measured, resampling: Resampling) -> Interval | None:
-    """The interval of a cell; None where it has one cluster only, or replicates without a class."""
+def interval_in_cell(system: Measured, resampling: Resampling | None) -> Interval | None:
+    """The interval of a cell; None if it is not asked for, or with one cluster only, or replicates without a class."""
+    if resampling is None:
+        return None
     from spoofspan.uncertainty.spreads import interval_of_system
 
     try:

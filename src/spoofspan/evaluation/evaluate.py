@@ -44,15 +44,13 @@ from spoofspan.evaluation.plan import (
     HashedInputs,
     OnUndefined,
     Undefined,
-    point_rules,
     resampling_at,
     verification_of,
 )
 from spoofspan.evaluation.signature import Signature
 from spoofspan.mass.labelling import label_references
 from spoofspan.mass.point_labels import Grid, bona_fide_shares
-from spoofspan.mass.points import check_resolution, point_mass_with
-from spoofspan.mass.ranges import Overlay
+from spoofspan.mass.points import check_resolution
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.bisection import Quantiles, RangeRates, bisect
@@ -140,16 +138,14 @@ def point_mass(
     """
     check_sides(references, scores)
     scores.refuse_decisions("a score mass")
-    return _mass(references, scores, check_resolution(resolution), convention, rules)
+    return _mass(references, scores, resolution, convention, rules)
 
 
 def _mass(
     references: References, scores: Scores, resolution: float | None, convention: str, rules: Mapping[str, Any]
 ) -> ScoreMass:
-    if resolution is None:
-        return Overlay.of(references, scores, rules_for("range", convention, rules)[0]).mass()[0]
-    chosen, _ = point_rules(scores.hop, check_resolution(resolution), convention, rules)
-    return point_mass_with(references, scores, resolution, chosen)[0]
+    measure = Measure("range-eer") if resolution is None else Measure("point-eer", resolution)
+    return EvaluationOptions(convention, rules=rules).plan(measure, scores.hop).mass(references, scores)[0]
 
 
 @opens_inputs

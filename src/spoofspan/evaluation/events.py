@@ -354,7 +354,7 @@ def crossed_events(
 
         def value() -> tuple[float, Interval | None]:
             system = part.ready(measure, options)
-            return system.value, None if how is None else interval_in_cell(system, how)
+            return system.value, interval_in_cell(system, how)
 
         return CrossedCell.of(value, 0, events)
 
@@ -429,7 +429,7 @@ def group_events(
 
         def value() -> tuple[float, Interval | None]:
             found = part.value(measure).value
-            return found, None if how is None else interval_in_cell(MeasuredEvents(measure, [part], found), how)
+            return found, interval_in_cell(MeasuredEvents(measure, [part], found), how)
 
         return CrossedCell.of(value, 0, events)
 

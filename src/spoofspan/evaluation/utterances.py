@@ -112,6 +112,10 @@ class UtteranceCorpus(Corpus):
         """Hash of the scores of a countermeasure, or of all there are."""
         return utterance_scores_hash(self.scores)
 
+    def input_hashes(self) -> Mapping[str, str]:
+        """Hashes of labels and scores."""
+        return {"references": self.truth_hash, "utterance-scores": self.scores_hash}
+
     def mass(self, rules: Rules, against: tuple[str, ...] = ()) -> tuple[ScoreMass, tuple[Touched, ...]]:
         """Count utterances under each score, and say what the rules touched; of trials, targets ``against`` others."""
         scores = self.scores.of_column(trials=bool(against))
@@ -169,16 +173,15 @@ class UtteranceCorpus(Corpus):
         mass, touched = self.mass(plan.rules, plan.measure.kind.trials)
         used = mass.utterances
         noted = replace(plan, notes=(*plan.notes, "utterance scores as given"))
-        signer, classes = partial(self.sign, plan, used), None
+        laid = noted, mass, touched, len(used), partial(self.sign, plan, used)
         if self.trials is None:
-            return PlannedMass(noted, mass, touched, len(used), signer)
+            return PlannedMass(*laid)
         # an attack is measured against all targets and all non-targets
         spoofed = [self.labels[trial] == "spoof" for trial in used]
         classes = np.where(spoofed, SPOOF, BONA_FIDE).astype(np.int8)
         if not plan.measure.kind.priced:
-            return PlannedMass(noted, mass, touched, len(used), signer, classes=classes)
-        kinds, scores = self.trials, self.scores_for(plan.measure)
-        return PricedTrials(noted, mass, touched, len(used), signer, classes=classes, kinds=kinds, scores=scores)
+            return PlannedMass(*laid, classes=classes)
+        return PricedTrials(*laid, classes=classes, kinds=self.trials, scores=self.scores_for(plan.measure))
 
     def classes(self) -> Mapping[str, int]:
         """The class of each utterance: spoof, if any of it is."""

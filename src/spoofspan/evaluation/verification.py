@@ -18,10 +18,10 @@ from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.corpus import Corpus, CorpusInMemory, Evaluation, ReadColumn, WayOfGroups, corpus_of
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, verification_of
-from spoofspan.evaluation.signature import Signature, references_hash, scores_hash
+from spoofspan.evaluation.signature import Signature
 from spoofspan.evaluation.signature_text import BISECTION, NOTHING, kind_of, parse_signature
 from spoofspan.evaluation.stated_result import Source, StatedMeasurement, StatedResult
-from spoofspan.evaluation.utterances import Truth, UtteranceCorpus
+from spoofspan.evaluation.utterances import Truth
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import EER_RULES, in_percent
 
@@ -180,7 +180,7 @@ def verify(
     corpus = corpus_of(references, scores, utterance_scores=utterance_scores, boundary_scores=boundary_scores)
     stated = StatedResult.read(result)
     if stated.is_file and "measurements" not in stated.plain:  # a table of several systems
-        stated = stated.of_system(_given_hashes(corpus))
+        stated = stated.of_system(corpus.input_hashes())
     columns = {} if columns is None else columns
     read = columns.__getitem__ if isinstance(columns, Mapping) else columns
     found = _Repetition(stated, corpus, regions, verification_of(asv_scores, asv_rates), read)
@@ -374,7 +374,7 @@ class _Repetition:
 
     def _compare_inputs(self) -> None:
         """Compare the hashes of what was given, where nothing could be measured."""
-        given = _given_hashes(self.corpus)
+        given = self.corpus.input_hashes()
         for one in self.result.measurements:
             for name, stated in one.fields.all_hashes.items():
                 found = given.get(name)
@@ -546,15 +546,3 @@ def higher_of(corpus: Corpus) -> Higher | None:
     with suppress(UsageError):
         return corpus.higher
     return None
-
-
-def _given_hashes(corpus: Corpus) -> dict[str, str]:
-    """The hashes of inputs that are at hand, by the names of a signature."""
-    if isinstance(corpus, UtteranceCorpus):
-        return {"references": corpus.truth_hash, "utterance-scores": corpus.scores_hash}
-    if not isinstance(corpus, CorpusInMemory):
-        return {}
-    found = {"references": references_hash(corpus.references)}
-    if isinstance(corpus.system, Scores):
-        found |= {"scores": scores_hash(corpus.system), "score-rows": scores_hash(corpus.system, rows=True)}
-    return found

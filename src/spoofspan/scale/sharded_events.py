@@ -182,7 +182,7 @@ def cross_events(
             counted = [found[cell] for cell in np.unique(numbers[chosen]).tolist() if cell in found]
             if not counted:
                 return CrossedCell(float("nan"), 0, count, "references and scores have no utterance in common")
-            return CrossedCell.of(lambda: reduce(add, counted).value(measure).value, 0, count)
+            return CrossedCell.of(lambda: (reduce(add, counted).value(measure).value, None), 0, count)
 
         return crossed_cells(list(cell_of_utterance), columns, cell_of, (str(measure), "events"), about=about)
 

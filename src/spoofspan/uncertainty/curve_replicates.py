@@ -36,7 +36,7 @@ from spoofspan.uncertainty.replicates import (
     BlocksByUtterance,
     SummedReplicates,
     all_but_one,
-    blocks_by_unit,
+    each_by_unit,
     refuse_shards,
 )
 
@@ -366,7 +366,7 @@ class CostReplicates(SummedReplicates):
         self, mass: ScoreMass, unit_of: Int64, units: int, costs: Callable[[Float64], tuple[Float64, Float64]]
     ) -> None:
         columns = np.zeros((units, 4))
-        for unit, block in blocks_by_unit(mass, unit_of):
+        for unit, block in each_by_unit(mass, unit_of, lambda block: block):
             of_row = np.repeat(unit, np.diff(block.offsets))
             for column, (amounts, cost) in enumerate(
                 zip((block.mass.bona_fide, block.mass.spoof), costs(block.mass.scores.astype(np.float64)), strict=True)

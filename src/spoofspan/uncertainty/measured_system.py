@@ -68,6 +68,22 @@ class OnlyLeftOut:
         raise UsageError(f"{cast('Measured', self).measure}: clusters cannot be drawn")
 
 
+class OfPlan:
+    """A value that was measured under a plan."""
+
+    plan: Plan
+
+    @property
+    def measure(self) -> Measure:
+        """Measure of the value."""
+        return self.plan.measure
+
+    @property
+    def shared(self) -> Mapping[str, str]:
+        """Settings that two numbers must share to be compared."""
+        return self.plan.shared
+
+
 def leave_out(system: Measured, clusters: Clusters) -> LeftOut:
     """The value without each cluster in turn, and without each level of the factors that are crossed with them."""
     found = replace(system.left_out(clusters), factor=clusters.factor, alone=clusters.alone, sign=clusters.sign)
@@ -110,7 +126,7 @@ def split_arguments(arguments: Mapping[str, Any]) -> tuple[Resampling, Evaluatio
 
 
 @dataclass(frozen=True, eq=False)
-class MeasuredSystem:
+class MeasuredSystem(OfPlan):
     """One system, ready to be measured under any weights."""
 
     plan: Plan
@@ -118,16 +134,6 @@ class MeasuredSystem:
     value: float
     signer: Signer | None = None
     found_at: OperatingPoint | None = None  # where the value was taken, if that is known
-
-    @property
-    def measure(self) -> Measure:
-        """Measure of the value."""
-        return self.plan.measure
-
-    @property
-    def shared(self) -> Mapping[str, str]:
-        """Settings that numbers share to be compared."""
-        return self.plan.shared
 
     @property
     def utterances(self) -> Sequence[str]:

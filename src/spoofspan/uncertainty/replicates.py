@@ -68,11 +68,6 @@ def refuse_shards(mass: ScoreMass) -> None:
         )
 
 
-def blocks_by_unit(mass: ScoreMass, unit_of: Int64) -> Iterator[tuple[Int64, UtteranceBlock]]:
-    """The blocks of a mass, each with the units of its utterances."""
-    return each_by_unit(mass, unit_of, lambda block: block)
-
-
 def each_by_unit(
     mass: ScoreMass, unit_of: Int64, work: Callable[[UtteranceBlock], Result]
 ) -> Iterator[tuple[Int64, Result]]:

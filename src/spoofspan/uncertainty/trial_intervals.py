@@ -20,17 +20,16 @@ from spoofspan.data.utterance_scores import TRIALS, UtteranceScores
 from spoofspan.evaluation.corpus import Signer
 from spoofspan.evaluation.plan import Plan
 from spoofspan.mass.score_runs import mirrored
-from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.tandem import trial_costs
 from spoofspan.uncertainty.clusters import Clusters
 from spoofspan.uncertainty.left_out import LeftOut
-from spoofspan.uncertainty.measured_system import OnlyLeftOut
+from spoofspan.uncertainty.measured_system import OfPlan, OnlyLeftOut
 from spoofspan.uncertainty.optimism import halves, optimism
 
 
 @dataclass(frozen=True, eq=False)
-class MeasuredTrials(OnlyLeftOut):
+class MeasuredTrials(OfPlan, OnlyLeftOut):
     """The a-DCF of one system, ready to be taken again without any cluster."""
 
     plan: Plan
@@ -40,16 +39,6 @@ class MeasuredTrials(OnlyLeftOut):
     value: float
     point: OperatingPoint  # where it is least
     signer: Signer | None = None
-
-    @property
-    def measure(self) -> Measure:
-        """Measure of the value."""
-        return self.plan.measure
-
-    @property
-    def shared(self) -> Mapping[str, str]:
-        """Settings that numbers share to be compared."""
-        return self.plan.shared
 
     @property
     def spoofed(self) -> Collection[str]:
