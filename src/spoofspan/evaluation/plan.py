@@ -227,6 +227,7 @@ class EvaluationOptions:
     min_duration: float = 0.0
     merge_gap: float = 0.0
     signed: bool = True
+    selection: Selection | None = None  # the part of a corpus that is measured, of ranges; None: all of it
     rules: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -281,6 +282,7 @@ class EvaluationOptions:
             threshold=self.threshold if measure.at_threshold else None,
             scores_are=self.scores_are,
             asv_scores=self.asv_scores if measure.kind.needs_asv else None,
+            selection=self.selection,
         )
         return replace(plan, notes=(*notes, *measure.kind.notes(plan)))
 

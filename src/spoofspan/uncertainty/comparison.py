@@ -33,7 +33,6 @@ from spoofspan.base.progress import progress
 from spoofspan.base.tabular import Tabular
 from spoofspan.data.front_door import check_references, check_systems, opens_inputs, training_name
 from spoofspan.data.references import References
-from spoofspan.data.rules import rules_for
 from spoofspan.data.utterance_scores import VerificationScores
 from spoofspan.evaluation.breakdown import DISTANCES, LENGTHS, check_measure_of_ranges
 from spoofspan.evaluation.corpus import corpus_of
@@ -41,7 +40,6 @@ from spoofspan.evaluation.crossed import ColumnGroups, Columns, check_column, ve
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.selections import (
     NAMED_ALREADY,
-    SpoofedRanges,
     attacks_in,
     ranges_by_attack,
     ranges_by_length,
@@ -655,34 +653,24 @@ def _parts_in_time(
     check_measure_of_ranges(str(wanted))
     truth = _ranges_of(references)
     if by == "boundary":
-        found: dict[str, dict[str, Any]] = {f"beyond {one * 1000:g} ms": {"collar": one} for one in DISTANCES}
+        collars = {f"beyond {one * 1000:g} ms": {**options.rules, "collar": one} for one in DISTANCES}
+        found = {name: replace(options, rules=rules) for name, rules in collars.items()}
     else:
-        rules, _ = rules_for("range", options.convention, options.rules)
-        if by == "attack":
-            chosen = ranges_by_attack(attacks_in(truth)) if column is None else _ranges_of_attacks(column, truth)
+        if column is not None:
+            check_column("attack", column, truth.utterances)
+            chosen = ranges_by_value(column)
+        elif by == "attack":
+            chosen = ranges_by_attack(attacks_in(truth))
         else:
             chosen = ranges_by_share() if by == "share" else ranges_by_length(LENGTHS)
-        found = {
-            name: {"regions": one.signed_rules(rules, truth).regions}
-            for name, one in chosen.items()
-            if one.extent(truth)[0]
-        }
-    return {name: partial(_under, options, rules) for name, rules in found.items()}
-
-
-def _ranges_of_attacks(column: Mapping[str, str], truth: References) -> dict[str, SpoofedRanges]:
-    check_column("attack", column, truth.utterances)
-    return ranges_by_value(column)
+        found = {name: replace(options, selection=one) for name, one in chosen.items() if one.extent(truth)[0]}
+    return {name: partial(lambda own: (own, None), own) for name, own in found.items()}
 
 
 def _ranges_of(references: Truth) -> References:
     """References in time, which groups of spoofed ranges need."""
     check_references(references)
     return cast("References", references)
-
-
-def _under(options: EvaluationOptions, rules: Mapping[str, Any]) -> tuple[EvaluationOptions, None]:
-    return replace(options, rules={**options.rules, **rules}), None
 
 
 def _compared(
