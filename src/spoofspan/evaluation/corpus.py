@@ -26,6 +26,7 @@ from spoofspan.base.errors import (
     UndefinedMeasureError,
     UsageError,
     nearest_name,
+    reason_of,
     strangers,
     warn_user,
 )
@@ -439,7 +440,10 @@ class Corpus(ABC):
         return group_events(events, wanted, by, words)
 
     def evaluate(
-        self, measures: Sequence[str | Measure], options: EvaluationOptions, on_undefined: OnUndefined | None = None
+        self,
+        measures: str | Sequence[str | Measure],
+        options: EvaluationOptions,
+        on_undefined: OnUndefined | None = None,
     ) -> Evaluation:
         """Take measures; one without a value is an error, or is left out if ``on_undefined`` is there to be told."""
         wanted = list(dict.fromkeys(parse_measures(measures)))  # one that is asked for twice is measured once
@@ -463,6 +467,18 @@ class Corpus(ABC):
                 on_undefined(measure, error)
         return Evaluation({str(one): results[one] for one in wanted if one in results})
 
+    def evaluate_asked(
+        self,
+        measures: str | Sequence[str | Measure] | None,
+        options: EvaluationOptions,
+        on_undefined: OnUndefined | None = None,
+    ) -> Evaluation:
+        """Take measures, or the default ones if there are none; a threshold that none of them uses is refused."""
+        options.refuse_unused_threshold(measures or self.default_measures(options.convention))
+        if measures is None:
+            return self.evaluate_defaults(options, on_undefined or warn_left_out)
+        return self.evaluate(measures, options, on_undefined)
+
     def evaluate_defaults(self, options: EvaluationOptions, on_undefined: OnUndefined) -> Evaluation:
         """Take the default measures; only the first must have a value, as not every corpus has one for the others."""
         usual = self.default_measures(options.convention)
@@ -485,6 +501,11 @@ class Corpus(ABC):
             if one.measure.startswith("range-") and one.has_threshold:
                 return one.point
         return self.evaluate(["range-eer"], replace(options, threshold=None))["range-eer"].point
+
+
+def warn_left_out(measure: Measure, error: UndefinedMeasureError) -> None:
+    """Warn that a default measure has no value on a corpus."""
+    warn_user(f"{measure} is left out: {reason_of(error)}", SpoofspanWarning)
 
 
 def corpus_of(
@@ -623,15 +644,13 @@ class CorpusInMemory(Corpus):
     def events(self, measures: Sequence[Measure], options: EvaluationOptions) -> EventEvaluation:
         """Evaluator of event measures, which share their proposals and their matching."""
         from spoofspan.evaluation.events import EventEvaluation
-        from spoofspan.measures.events.proposals_from_scores import ProposalOptions
 
         def range_eer() -> tuple[OperatingPoint, str]:
             found = self.measure(Measure("range-eer"), replace(options, resampling=None))
             return found.point, found.eer_rule
 
-        proposing = ProposalOptions(options.smoothing, options.min_duration, options.merge_gap)
         inputs = self._inputs if isinstance(self.system, Scores) else None
-        return EventEvaluation(self.references, self.system, options, proposing, range_eer, inputs)
+        return EventEvaluation(self.references, self.system, options, range_eer, inputs)
 
     def cross_events(self, measure: Measure, columns: Columns, options: EvaluationOptions) -> CrossedBreakdown:
         """An event measure by one or two columns of metadata."""

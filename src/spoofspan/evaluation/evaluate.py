@@ -15,12 +15,9 @@ import numpy as np
 
 from spoofspan.base.columns import host_array
 from spoofspan.base.errors import (
-    SpoofspanWarning,
     UndefinedMeasureError,
     UsageError,
     nearest_name,
-    reason_of,
-    warn_user,
 )
 from spoofspan.base.numbers import shortest_text
 from spoofspan.base.times import SECOND, milliseconds, refuse_milliseconds
@@ -675,11 +672,7 @@ def evaluate(
         rules=rules,
     )
     corpus = corpus_of(references, scores, utterance_scores=utterance_scores, boundary_scores=boundary_scores)
-    options.refuse_unused_threshold(measures or corpus.default_measures(convention))
-    if measures is None:
-        found = corpus.evaluate_defaults(options, on_undefined or warn_left_out)
-    else:
-        found = corpus.evaluate([measures] if isinstance(measures, str) else measures, options, on_undefined)
+    found = corpus.evaluate_asked(measures, options, on_undefined)
     if by is None:
         return found
     cut = isinstance(by, Mapping) or by == "share"
@@ -774,8 +767,3 @@ def cross_utterances(
     options = EvaluationOptions.from_arguments(arguments)
     check_utterance_scores(scores)
     return corpus_of(truth, scores).cross(",".join(columns), measure, options, columns.__getitem__)
-
-
-def warn_left_out(measure: Measure, error: UndefinedMeasureError) -> None:
-    """Say why one of the usual measures is missing."""
-    warn_user(f"{measure} is left out: {reason_of(error)}", SpoofspanWarning)

@@ -161,10 +161,14 @@ class EventEvaluation:
     references: References
     system: Scores | Proposals
     options: EvaluationOptions
-    proposing: ProposalOptions
     # where the range EER is, and by which rule; needed only where no threshold is given
     eer: Callable[[], tuple[OperatingPoint, str]]
     inputs: HashedInputs | None = None  # whose hashes are shared, where the system gave scores
+
+    @property
+    def proposing(self) -> ProposalOptions:
+        """Options for making proposals of scores."""
+        return ProposalOptions(self.options.smoothing, self.options.min_duration, self.options.merge_gap)
 
     def measured(self, measure: Measure) -> EventMeasurement:
         """Measure one thing."""

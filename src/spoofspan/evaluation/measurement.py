@@ -273,12 +273,6 @@ class Measurement(LikeFloat, NearAttributes):
         }
 
 
-def _no_steps() -> Bisection:
-    from spoofspan.measures.bisection import Bisection
-
-    return Bisection((), False, False)
-
-
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class BisectionMeasurement(Measurement):
     """An estimate of the range-based EER by the paper's Algorithm 1, with its trace.
@@ -299,7 +293,7 @@ class BisectionMeasurement(Measurement):
 
     """
 
-    bisection: Bisection = field(default_factory=_no_steps, repr=False)
+    bisection: Bisection = field(repr=False)
 
     @property
     def trace(self) -> tuple[BisectionStep, ...]:

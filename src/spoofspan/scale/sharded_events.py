@@ -31,7 +31,6 @@ from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.signature import Signature, sign_hashes
 from spoofspan.measures.events.event_scores import EventCorpus, check_parameters
 from spoofspan.measures.events.found_events import Changes, CurveTally
-from spoofspan.measures.events.proposals_from_scores import ProposalOptions
 from spoofspan.measures.events.spoof_ranges import spoof_ranges
 from spoofspan.measures.events.tallies import EventTally
 from spoofspan.measures.measure import Measure
@@ -219,8 +218,7 @@ def _prepared(
     measure: Measure, options: EvaluationOptions, crossing: Crossing | None, shard: tuple[References, Scores]
 ) -> Prepared:
     """A shard under the rules, as a measure needs it; ``crossing`` is known if no threshold is given."""
-    proposing = ProposalOptions(options.smoothing, options.min_duration, options.merge_gap)
-    return EventEvaluation(*shard, options, proposing, lambda: cast("Crossing", crossing)).prepared_for(measure)
+    return EventEvaluation(*shard, options, lambda: cast("Crossing", crossing)).prepared_for(measure)
 
 
 # ---------------------------------------------------------------- changes of all thresholds, on disk

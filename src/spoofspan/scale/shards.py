@@ -27,7 +27,6 @@ from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Touched
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.corpus import Corpus, Evaluation, LayLater, PlannedMass, Shard, measures_for_hop
-from spoofspan.evaluation.evaluate import warn_left_out
 from spoofspan.evaluation.plan import EvaluationArguments, EvaluationOptions, OnUndefined, Plan
 from spoofspan.evaluation.selections import ChosenUtterances, Selection
 from spoofspan.evaluation.signature import AppliedRules, CorpusHash, Digests, Signature, sign_hashes
@@ -194,10 +193,7 @@ def evaluate_shards(
             f"{type(corpus).__name__}; evaluate(references, scores) measures what is in memory"
         )
     options = EvaluationOptions.from_arguments({**arguments, "signed": signed})
-    options.refuse_unused_threshold(measures or corpus.default_measures(options.convention))
-    if measures is None:
-        return corpus.evaluate_defaults(options, on_undefined or warn_left_out)
-    return corpus.evaluate(measures, options, on_undefined)
+    return corpus.evaluate_asked(measures, options, on_undefined)
 
 
 @dataclass(frozen=True)

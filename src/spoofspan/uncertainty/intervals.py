@@ -25,7 +25,7 @@ from spoofspan.uncertainty.jackknife import Jackknife, bounds
 from spoofspan.uncertainty.left_out import LeftOut, class_flags, sums_by_unit
 from spoofspan.uncertainty.measured_system import BootstrapArguments, System, measured_system, split_arguments
 from spoofspan.uncertainty.replicates import MeasuredReplicates
-from spoofspan.uncertainty.spreads import Interval, PercentileSpread, interval_of_system
+from spoofspan.uncertainty.spreads import Interval, JackknifeSpread, PercentileSpread, interval_of_system
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -107,23 +107,11 @@ def interval_of_left_out(
     name: str, value: float, left_out: LeftOut, confidence: float, *, scale: Scale = "raw"
 ) -> Interval:
     """Interval of any statistic by the jackknife, given its values without each cluster."""
-    how = Resampling(confidence=confidence, clusters_are=left_out.factor)  # which checks the level
+    how = Resampling(clusters={}, confidence=confidence, clusters_are=left_out.factor)  # which checks the level
     jackknife = Jackknife.from_left_out([value], [left_out], shares=False)
     found, refusal, counts = jackknife.estimate([1.0]), jackknife.refusal, jackknife.counts
     low, high = (nan, nan) if refusal is not None else bounds(found, scale, how.confidence)
-    return Interval(
-        measure=name,
-        estimate=value,
-        low=low,
-        high=high,
-        level=how.confidence,
-        method="jackknife-t",
-        clusters=counts.clusters,
-        standard_error=found.standard_error,
-        warnings=counts.cautions if refusal is None else (refusal,),
-        drawn_by=left_out.factor,
-        degrees_of_freedom=found.degrees_of_freedom,
-        with_bona_fide=counts.with_bona_fide,
-        with_spoof=counts.with_spoof,
-        levels=counts.levels,
-    )
+    error, degrees = found.standard_error, found.degrees_of_freedom
+    spread = JackknifeSpread(name, scale, how, counts, np.array([value]), (left_out,))
+    cautions = counts.cautions if refusal is None else (refusal,)
+    return spread.made(value, low, high, cautions, standard_error=error, degrees_of_freedom=degrees)

@@ -326,7 +326,8 @@ class Spread(ABC):
         tail = (1 - self.how.confidence) / 2
         return float(1 - tail ** (1 / clusters))
 
-    def _made(self, estimate: float, low: float, high: float, cautions: tuple[str, ...], **more: Any) -> Interval:
+    def made(self, estimate: float, low: float, high: float, cautions: tuple[str, ...], **more: Any) -> Interval:
+        """An interval with what this spread knows of its method and clusters."""
         return Interval(
             measure=self.measure,
             estimate=estimate,
@@ -371,10 +372,9 @@ class JackknifeSpread(Spread):
     @classmethod
     def joined(cls, spreads: Sequence[JackknifeSpread]) -> JackknifeSpread:
         """The spread of several systems, given that of each alone on the same clusters."""
-        left_out = tuple(one for spread in spreads for one in spread.left_out)
+        left_out = [one for spread in spreads for one in spread.left_out]
         estimates = np.concatenate([one.estimates for one in spreads])
-        counts = count_left_out(left_out)
-        return replace(spreads[0], estimates=estimates, left_out=left_out, counts=counts)
+        return cls.from_left_out(Measure.parse(spreads[0].measure), spreads[0].how, estimates, left_out)
 
     @cached_property
     def jackknife(self) -> Jackknife:
@@ -423,7 +423,7 @@ class JackknifeSpread(Spread):
         degrees, error = found.degrees_of_freedom, found.standard_error
         fixed = None if self.of_these_attacks is None else self.of_these_attacks.interval(contrast, terms)
         more: dict[str, Any] = {"standard_error": error, "degrees_of_freedom": degrees, "these_attacks": fixed}
-        return self._made(found.value, low, high, cautions, **more)
+        return self.made(found.value, low, high, cautions, **more)
 
     @cached_property
     def of_these_attacks(self) -> JackknifeSpread | None:
@@ -546,7 +546,7 @@ class PercentileSpread(Spread):
             low = high = nan
         error = float(np.std(replicates, ddof=1))
         drawn = {"replicates": replicates, "redrawn": self.redrawn}
-        return self._made(estimate, low, high, cautions, standard_error=error, **drawn)
+        return self.made(estimate, low, high, cautions, standard_error=error, **drawn)
 
 
 @dataclass(frozen=True, eq=False)
