@@ -1,14 +1,14 @@
 """Names of measures in, signed results out.
 
 - ``evaluate.py``: the measuring functions of a corpus in memory; read it first.
-- ``corpus.py``: a corpus wherever it lies, the loop over measures that all share, and what comes out of it;
-  ``utterances.py``: the one of scores of whole utterances (those in shards are in ``scale``).
-- ``plan.py``: what it takes to measure one thing. ``measurement.py``: the result. ``signature.py``: what it may be
-  compared with; ``signature_text.py``: as it is printed and read. ``events.py``: event measures.
-- ``stated_result.py``: a result file or a signature, read back; ``verification.py`` measures it again,
+- ``corpus.py``: the interface of a corpus in memory, in shards or on a cluster, the loop over measures that all of them
+  share, and its result; ``utterances.py``: scores of whole utterances (corpora in shards are in ``scale``).
+- ``plan.py``: the settings of one measure. ``measurement.py``: the result. ``signature.py``: the comparability of
+  results; ``signature_text.py``: signatures as text. ``events.py``: event measures.
+- ``stated_result.py``: result files and signatures, read back; ``verification.py`` measures them again,
   ``result_diff.py`` compares two.
-- ``cautions.py``: reasons to look twice at a number.
-- ``breakdown.py``: groups, which ``selections.py`` cut out of a corpus; ``crossed.py``: by two columns.
+- ``cautions.py``: cautions about valid numbers.
+- ``breakdown.py``: groups, which ``selections.py`` selects from a corpus; ``crossed.py``: tables by one or two columns.
 - ``resolution_table.py``, ``domains.py``, ``calibration.py``, ``reference_diff.py``, ``check.py``, ``explain.py``:
   other questions.
 

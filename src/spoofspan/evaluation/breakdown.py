@@ -1,8 +1,8 @@
-"""Breakdowns: which attacks, speakers, lengths and boundaries carry the error of a system.
+"""Breakdowns of a measure by attack, speaker, length, or distance from a boundary.
 
-Every group is measured as a corpus of its own (its own EER, say), and next to it stands how much of the error of the
-whole corpus it carries, at the threshold of the whole corpus. A group without one of the classes has no EER: it says
-so, and still has its share of the error.
+Each group is measured as a corpus of its own (its own EER, for instance). Beside the value stands the group's share of
+the error of the whole corpus, at the threshold of the whole corpus. A group without one of the classes has no EER; it
+states the reason, and still has its share of the error.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ BREAKDOWNS = ("attack", "length", "share", "boundary")
 
 
 class BreakdownArguments(EvaluationArguments, total=False):
-    """The measure of the groups, and how it is taken, as keyword arguments."""
+    """The measure of the groups and its settings, as keyword arguments."""
 
     measure: str
 
 
 @dataclass(frozen=True)
 class Group:
-    """A part of a corpus: its own value, and how much of the whole corpus's error it carries."""
+    """A part of a corpus, with its own value and its share of the error of the whole corpus."""
 
     name: str
     utterances: int
@@ -81,11 +81,11 @@ class Group:
     error_seconds: float
     share_of_error: float  # NaN where there is no error at all
     measurement: Measurement | None
-    reason: str = ""  # why there is no value
+    reason: str = ""  # for having no value
 
     @property
     def value(self) -> float:
-        """The group's own value, as of a cell of a crossed table; NaN where it has none."""
+        """The value of the group; NaN if it has none."""
         return math.nan if self.measurement is None else self.measurement.value
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Breakdown(Tabular):
-    """The groups of a corpus, by something."""
+    """The groups of a corpus by one property."""
 
     by: str
     measure: str
@@ -171,7 +171,7 @@ def by_attack(
 ) -> Breakdown:
     """Break down by the attack of the spoofed ranges: each attack against all bona fide time.
 
-    The references name the attacks, or else a ``column`` does: utterance -> attack.
+    Attacks are named by the references, or by a ``column``: utterance -> attack.
     """
     if column is not None and references.attacks is not None:
         raise UsageError(NAMED_ALREADY)
@@ -200,10 +200,10 @@ def by_boundary(
     differences: bool = True,
     **arguments: Unpack[BreakdownArguments],
 ) -> Breakdown:
-    """Break down by the distance from the nearest true boundary: how much of the error lies within each.
+    """Break down by the distance from the nearest true boundary, with the share of the error within each distance.
 
-    The value of a group is measured on the time *outside* its distance, as with a collar. A distance holds the smaller
-    ones, so there are no ``differences``, wanted or not.
+    The value of a group is measured on the time *outside* its distance, as with a collar. Each distance includes the
+    smaller ones, so ``differences`` has no effect.
     """
     return _in_memory(references, scores, **arguments).by_boundary(distances)
 
@@ -215,9 +215,9 @@ def _in_memory(
 
 
 class MeasuredCorpus:
-    """A corpus with its value and its errors at one threshold; groups are cut out of it.
+    """A corpus with its value and its errors at one threshold, for breakdowns.
 
-    ``at`` is the threshold of all groups, by default that of the value.
+    ``at`` is the operating point of all groups, by default that of the value.
     """
 
     def __init__(
@@ -239,7 +239,7 @@ class MeasuredCorpus:
 
     @cached_property
     def totals(self) -> OperatingPoint:
-        """All time (ns), and how much of it is called wrong at the threshold of all groups."""
+        """All time (ns), and the errors in it at the threshold of all groups."""
         return count_again(self.planned.mass, self.point)
 
     @cached_property
@@ -253,7 +253,7 @@ class MeasuredCorpus:
         return cast("Any", self.planned.errors_at)(self.point)  # type: ignore[no-any-return]
 
     def break_down(self, by: str, read_column: ReadColumn, *, differences: bool = True) -> Breakdown:
-        """The groups by attack, length, share, boundary or a column, which is read if it is needed."""
+        """The groups by attack, length, share, boundary or a column, which is read only if needed."""
         if by == "attack":
             return self.by_attack(None if self.attack_names else read_column(by), differences=differences)
         if by == "length":
@@ -286,7 +286,7 @@ class MeasuredCorpus:
         return self._breakdown(name, groups, about, differences)
 
     def by_attack(self, column: Mapping[str, str] | None = None, *, differences: bool = True) -> Breakdown:
-        """The spoofed ranges of each attack, as the references name it, or a column with that of every utterance."""
+        """The spoofed ranges of each attack, which the references or a column of utterances name."""
         if column is None:
             return self._by_ranges("attack", ranges_by_attack(self.attack_names), differences)
         check_column("attack", column, self.errors.utterances)
@@ -312,7 +312,7 @@ class MeasuredCorpus:
         return self._breakdown("boundary", groups, about, differences=False)
 
     def _by_ranges(self, by: str, chosen: Mapping[str, SpoofedRanges], differences: bool) -> Breakdown:
-        """Measure some spoofed ranges at a time, against all bona fide time."""
+        """Measure each selection of spoofed ranges against all bona fide time."""
         self._vary_within(by)
         work = partial(_range_totals, self.plan, list(chosen.values()), self.point, self.corpus.lay_sides)
         totals = self.corpus.merged(work, np.add, "groups").tolist()
@@ -328,14 +328,14 @@ class MeasuredCorpus:
         return self._breakdown(by, groups, about, differences)
 
     def _vary_within(self, by: str) -> None:
-        """Judge groups by what varies within them: each attack by speakers, not by new attacks."""
+        """Take intervals over what varies within a group: for each attack over speakers, not over attacks."""
         self.resampling = self.options.resampling and self.options.resampling.within([by])
 
     def _lay(self, selections: Sequence[Selection]) -> Sequence[LayLater]:
         return self.corpus.lay([replace(self.plan, selection=one) for one in selections], signed=False)
 
     def _try_on(self, name: str, lay: LayLater) -> tuple[Measurement | None, str]:
-        """Measure a part of the corpus; or say why it has no value."""
+        """Measure a part of the corpus, or return the reason for having no value."""
         try:
             planned = lay()
             with quietly():
@@ -369,7 +369,7 @@ class MeasuredCorpus:
 
 
 def check_measure_of_ranges(measure: str) -> Measure:
-    """The measure of that name; groups are in seconds, so others than of ranges are refused."""
+    """Parse a measure of ranges; other measures are refused, since groups are in seconds."""
     parsed = Measure.parse(measure)
     if parsed.basis != "range":
         raise UsageError(
@@ -380,7 +380,7 @@ def check_measure_of_ranges(measure: str) -> Measure:
 
 
 def _range_totals(plan: Plan, selections: Sequence[SpoofedRanges], at: OperatingPoint, lay: Lay, shard: Shard) -> Int64:
-    """A row for each selection: how many utterances have such ranges, how long these are (ns), and what is missed."""
+    """A row for each selection: number of utterances, duration of its ranges and missed time (ns)."""
     references, scores = shard
     if references is None:
         return np.zeros((len(selections), 3), np.int64)
@@ -395,13 +395,13 @@ def _range_totals(plan: Plan, selections: Sequence[SpoofedRanges], at: Operating
 
 
 def _error(at: OperatingPoint) -> int:
-    """All time that is called wrong (ns)."""
+    """False positive and false negative time (ns)."""
     return at.false_positive + at.false_negative
 
 
 def _group(
     name: str, utterances: int, times: tuple[int, int], error: tuple[int, int], found: tuple[Measurement | None, str]
 ) -> Group:
-    """A group of its bona fide and spoofed time (ns), its error and that of all, its value or why it has none."""
+    """Make a group of its bona fide and spoofed time (ns), its error and the total error, its value or the reason."""
     share = error[0] / error[1] if error[1] else float("nan")
     return Group(name, utterances, times[0] / 1e9, times[1] / 1e9, error[0] / 1e9, share, *found)

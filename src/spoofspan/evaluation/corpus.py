@@ -1,12 +1,12 @@
-"""A corpus to evaluate, wherever it lies: in memory, in shards, on a cluster, or as scores of whole utterances.
+"""Corpora to evaluate: in memory, in shards, on a cluster, or as scores of whole utterances.
 
 ::
 
     measures ──parse──▶ Measure ──plan──▶ Plan ──a corpus lays it──▶ PlannedMass ──▶ Measurement ──▶ Evaluation
 
-All of them share the loop of :meth:`Corpus.evaluate`, groups, tables of cells and what is measured again for intervals.
-What they differ in is how they make masses of plans (:meth:`Corpus.lay`): with all data at hand, or by passes over
-shards. :func:`corpus_of` makes a corpus of any truth and any scores in memory.
+All corpora share the loop of :meth:`Corpus.evaluate`, groups, tables of cells and the systems that intervals measure
+again. They differ in the way in which they make masses of plans (:meth:`Corpus.lay`): with all data in memory, or by
+passes over shards. :func:`corpus_of` makes a corpus of any labels and any scores in memory.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from spoofspan.uncertainty.clusters import Resampling
     from spoofspan.uncertainty.measured_system import Measured
 
-# What is done with scores in time says nothing about scores without time.
+# Ends a message about something that scores of whole utterances do not have.
 NEEDS_TIME = "needs scores in time: give SCORES after REFERENCES"
 ReadColumn = Callable[[str], Mapping[str, str]]
 # Groups are cuts of time, matched events, or cells of a table of utterances (or points).
@@ -78,10 +78,10 @@ class Events(Protocol):
     """Event measures of one system on one corpus."""
 
     def measured(self, measure: Measure) -> EventMeasurement:
-        """Measure one thing."""
+        """Take one measure."""
 
     def ready(self, measure: Measure) -> Measured:
-        """Measure one thing, ready to be measured again without any cluster."""
+        """Measure one thing for intervals, which leave out its clusters."""
 
 
 @dataclass(frozen=True)
@@ -168,8 +168,8 @@ class Evaluation(Tabular):
     def to_flat_dict(self) -> dict[str, float]:
         """Numbers by plain names, for a logger of experiments (MLflow, W&B, TensorBoard): ``log_metrics(flat)``.
 
-        The values, and the thresholds they were taken at. What they may be compared with stands in the signatures:
-        log these too, as tags or parameters.
+        These are the values and their thresholds. Signatures state what the values may be compared with: log these
+        too, as tags or parameters.
         """
         flat: dict[str, float] = {}
         for name, one in self.measurements.items():
@@ -181,14 +181,14 @@ class Evaluation(Tabular):
 
 @dataclass(frozen=True, eq=False)
 class PlannedMass:
-    """The mass of a corpus, or of a part of it, under a plan: what is measured, once and again.
+    """The mass of a corpus, or of a part of it, under a plan.
 
     Parameters
     ----------
     plan, mass, touched
-        How it is measured, what is measured, and the amounts that rules touched.
+        The settings, the mass, and the amounts that rules touched.
     count
-        How many utterances there are, which need not be listed.
+        The number of utterances; a mass in shards does not list them.
     signer
         Signs a value of it.
     errors_at
@@ -196,7 +196,7 @@ class PlannedMass:
     both_classes
         Whether the references list both classes; None where nothing lasts any time.
     classes
-        The class of each utterance, where the mass does not tell: of trials, targets and non-targets are bona fide.
+        The class of each utterance, if the mass does not have it: targets and non-targets of trials are bona fide.
     """
 
     plan: Plan
@@ -209,11 +209,11 @@ class PlannedMass:
     classes: Labels | None = None
 
     def value(self) -> Value:
-        """Its value."""
+        """The value."""
         return self.plan.value(self.mass)
 
     def measured(self, undefined: Undefined = "raise") -> Measurement:
-        """Its value, with all that belongs to it."""
+        """The value as a measurement."""
         if undefined not in ("raise", "nan"):
             raise UsageError(f"undefined={undefined!r}: valid: 'raise', 'nan'")
         plan, notes = self.plan, self.plan.notes
@@ -248,7 +248,7 @@ class PlannedMass:
         )
 
     def cautioned(self, undefined: Undefined = "raise", resampling: Resampling | None = None) -> Measurement:
-        """The measurement of a whole corpus: with reasons to look twice, and with an interval if one is asked for."""
+        """The measurement of a whole corpus, with cautions, and with an interval if ``resampling`` is given."""
         found = self.measured(undefined)
         if self.both_classes is not None:
             found = with_cautions(found, self.plan, self.mass, both_classes=self.both_classes)
@@ -262,13 +262,13 @@ class PlannedMass:
         return replace(found, interval=interval, notes=(*found.notes, *notes))
 
     def system(self, found: Value) -> Measured:
-        """Measured system, ready to be measured again under any weights of its clusters."""
+        """The measured system, for intervals."""
         from spoofspan.uncertainty.measured_system import MeasuredSystem
 
         return MeasuredSystem(self.plan, self.mass, float(found.value), self.signer, found.point)
 
     def take(self, chosen: Int64, plan: Plan | None = None) -> PlannedMass:
-        """Some of its utterances, under another plan if one is given; a value of them has no signature of its own."""
+        """Some of the utterances, under another plan if one is given; their value has no signature of its own."""
         (part,) = self.mass.parts
         classes = None if self.classes is None else self.classes[chosen]
         mass = replace(self.mass, parts=(part.take(chosen),))
@@ -279,16 +279,16 @@ LayLater = Callable[[], PlannedMass]
 
 
 class Corpus(ABC):
-    """Truth and what a system said of it, ready to be measured, wherever they are.
+    """Reference labels and system scores, in memory or elsewhere.
 
-    A corpus says how it plans a measure (:meth:`plan`) and makes masses of plans (:meth:`lay`). A group is a plan with
-    a selection; corpora in memory can also be taken apart (:meth:`take`). What is asked of all utterances one after the
-    other is asked shard by shard (:meth:`merged`); a corpus in memory is one shard.
+    A corpus plans a measure (:meth:`plan`) and makes masses of plans (:meth:`lay`). A group is a plan with a selection;
+    a corpus in memory can also be restricted to some utterances (:meth:`take`). Work on all utterances is done shard by
+    shard (:meth:`merged`); a corpus in memory is one shard.
     """
 
     @property
     def lay_sides(self) -> Lay:
-        """Lay both sides of a shard over each other."""
+        """The function that makes the overlay of a shard."""
         return Overlay.of
 
     @property
@@ -302,14 +302,14 @@ class Corpus(ABC):
 
     @abstractmethod
     def plan(self, measure: Measure, options: EvaluationOptions) -> Plan:
-        """Settle how a measure is taken; one that this corpus does not have is refused."""
+        """Plan a measure; one that this corpus does not have is refused."""
 
     @abstractmethod
     def lay(self, plans: Sequence[Plan], *, signed: bool = True) -> Sequence[LayLater]:
-        """For each plan, what makes its mass; all of them share what work they can."""
+        """For each plan, a function that makes its mass; plans share work."""
 
     def events(self, measures: Sequence[Measure], options: EvaluationOptions) -> Events:
-        """Evaluator of event measures, which share their proposals and their matching."""
+        """The evaluator of event measures, which share their proposals."""
         raise UsageError(f"{measures[0]} {NEEDS_TIME}")
 
     def classes(self) -> Mapping[str, int]:
@@ -321,11 +321,11 @@ class Corpus(ABC):
         return {}
 
     def take(self, utterances: Sequence[str]) -> Corpus:
-        """The corpus of some utterances, as far as it has them."""
+        """The corpus of those of some utterances that it has."""
         raise UsageError("only a corpus in memory is cut into corpora; read it whole")
 
     def merged(self, work: Callable[[Shard], T], merge: Callable[[T, T], T], what: str) -> T:
-        """Results of all shards, merged in any order and grouping."""
+        """Merge the results of all shards, in any order and grouping."""
         raise UsageError(f"{what} {NEEDS_TIME}")
 
     def attack_names(self) -> frozenset[str]:
@@ -334,13 +334,13 @@ class Corpus(ABC):
         return found
 
     def knows_groups(self, by: str) -> bool:
-        """True if the references themselves tell the groups: of attacks, where they name these, or in time."""
+        """True if groups need no column: groups in time, and attacks that the references name."""
         from spoofspan.evaluation.breakdown import BREAKDOWNS
 
         return by in BREAKDOWNS and (by != "attack" or bool(self.attack_names()))
 
     def errors(self, plan: Plan, at: OperatingPoint, own_rule: str | None = None) -> UtteranceErrors:
-        """The errors of each utterance at an operating point, under the rules of a plan, with own EERs by a rule."""
+        """The errors of each utterance at an operating point; with ``own_rule``, also its own EER by that rule."""
         work = partial(_errors_of_shard, plan, at, own_rule, self.lay_sides)
         found: UtteranceErrors | str = self.merged(work, _joined_errors, "errors by utterance")
         if isinstance(found, str):
@@ -350,7 +350,7 @@ class Corpus(ABC):
     def errors_by_utterance(
         self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
     ) -> UtteranceErrors:
-        """The errors of each utterance at an operating point, with each one's own range EER if asked for."""
+        """The errors of each utterance at an operating point, optionally with its own range EER."""
         plan = self.plan(Measure("range-eer" if own_eer else "range-hter"), replace(options, threshold=None))
         if not own_eer:
             return self.errors(plan, at)
@@ -364,7 +364,7 @@ class Corpus(ABC):
         return lay().cautioned(undefined, options.resampling)
 
     def ready(self, measure: Measure, options: EvaluationOptions) -> Measured:
-        """Take a measure once, ready to be taken again under any weights of its clusters."""
+        """Take one measure for intervals, which measure again under other weights of the clusters."""
         if measure.basis == EVENT:
             return self.events([measure], options).ready(measure)
         (lay,) = self.lay([self.plan(measure, options)])
@@ -377,7 +377,7 @@ class Corpus(ABC):
         return planned.system(planned.value())
 
     def way_of_groups(self, by: str, measure: str) -> WayOfGroups:
-        """Kind of groups by attack, length, share, boundary, a column, or two columns with a comma between them."""
+        """The way to measure groups by attack, length, share, boundary, a column, or two columns (``a,b``)."""
         basis = Measure.parse(measure).basis
         if "," in by or (by == "share" and basis != "range"):
             return "cells"
@@ -395,21 +395,21 @@ class Corpus(ABC):
         way: WayOfGroups | None = None,
         words: Words | None = None,
     ) -> Breakdown | CrossedBreakdown:
-        """Measure groups in the way that suits the measure, or in a given one; a column is read if it is needed."""
+        """Measure groups in the way that suits the measure, or in a given one; a column is read only if needed."""
         way = way or self.way_of_groups(by, measure)
         if way == "events":
             return self.group_events(by, measure, options, words)
         return (self.break_down if way == "time" else self.cross)(by, measure, options, read_column)
 
     def break_down(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> Breakdown:
-        """The groups of the corpus by attack, length, boundary or a column, which is read if it is needed."""
+        """Groups in time by attack, length, share, boundary or a column, which is read only if needed."""
         from spoofspan.evaluation.breakdown import MeasuredCorpus
 
         with progress("measuring groups"):
             return MeasuredCorpus(self, measure, options).break_down(by, read_column)
 
     def cross(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> CrossedBreakdown:
-        """A measure by one or two columns of metadata, with a comma between them."""
+        """A measure by one or two columns of metadata, separated by a comma."""
         from spoofspan.evaluation.crossed import columns_of, crossed
 
         wanted = Measure.parse(measure)
@@ -425,7 +425,7 @@ class Corpus(ABC):
         raise UsageError("by share: it is known of references in memory; read the corpus whole")
 
     def cross_events(self, measure: Measure, columns: Columns, options: EvaluationOptions) -> CrossedBreakdown:
-        """An event measure by one or two columns of metadata; proposals of scores are those of the whole corpus."""
+        """An event measure by one or two columns of metadata, with the proposals of the whole corpus."""
         raise UsageError(f"{measure} {NEEDS_TIME}")
 
     def group_events(
@@ -445,7 +445,7 @@ class Corpus(ABC):
         options: EvaluationOptions,
         on_undefined: OnUndefined | None = None,
     ) -> Evaluation:
-        """Take measures; one without a value is an error, or is left out if ``on_undefined`` is there to be told."""
+        """Take measures; one without a value is an error, or is reported to ``on_undefined`` and left out."""
         wanted = list(dict.fromkeys(parse_measures(measures)))  # one that is asked for twice is measured once
         options.refuse_proposing_without_events(wanted)
         of_events = [one for one in wanted if one.basis == EVENT]
@@ -473,14 +473,14 @@ class Corpus(ABC):
         options: EvaluationOptions,
         on_undefined: OnUndefined | None = None,
     ) -> Evaluation:
-        """Take measures, or the default ones if there are none; a threshold that none of them uses is refused."""
+        """Take measures, or the default ones; a threshold that none of them uses is refused."""
         options.refuse_unused_threshold(measures or self.default_measures(options.convention))
         if measures is None:
             return self.evaluate_defaults(options, on_undefined or warn_left_out)
         return self.evaluate(measures, options, on_undefined)
 
     def evaluate_defaults(self, options: EvaluationOptions, on_undefined: OnUndefined) -> Evaluation:
-        """Take the default measures; only the first must have a value, as not every corpus has one for the others."""
+        """Take the default measures; only the first one must have a value."""
         usual = self.default_measures(options.convention)
 
         def all_but_first(measure: Measure, error: UndefinedMeasureError) -> None:
@@ -493,7 +493,7 @@ class Corpus(ABC):
     def range_operating_point(
         self, evaluation: Evaluation, options: EvaluationOptions, threshold: float | None
     ) -> OperatingPoint:
-        """Where ranges are decided: at a given threshold, that of the first range measure, or that of the range EER."""
+        """The operating point of ranges: a given threshold, that of the first range measure, or the range EER."""
         higher = self.higher
         if threshold is not None:
             return OperatingPoint(threshold, higher, 0, 0, 0, 0)
@@ -515,9 +515,9 @@ def corpus_of(
     utterance_scores: UtteranceScores | None = None,
     boundary_scores: Scores | None = None,
 ) -> Corpus:
-    """The corpus in memory of truth and what a system said: scores in time, proposals, or scores of whole utterances.
+    """Make a corpus in memory of labels and one system: scores in time, proposals, or scores of whole utterances.
 
-    Scores in time may have ``utterance_scores`` and ``boundary_scores`` besides. A corpus stays as it is.
+    Scores in time may come with ``utterance_scores`` and ``boundary_scores``. A corpus is returned as it is.
     """
     if isinstance(truth, Corpus):
         return truth
@@ -532,7 +532,7 @@ def corpus_of(
 
 @dataclass(frozen=True, eq=False)
 class CorpusInMemory(Corpus):
-    """References, and scores or proposals, all of them at hand; scores of whole utterances may come besides."""
+    """References with scores or proposals in memory, and optional scores of whole utterances and of boundaries."""
 
     references: References
     system: Scores | Proposals
@@ -552,13 +552,13 @@ class CorpusInMemory(Corpus):
 
     @property
     def scores(self) -> Scores:
-        """The scores, which proposals are not."""
+        """The scores; proposals are refused."""
         if isinstance(self.system, Scores):
             return self.system
         raise UsageError("--by and --per-utterance need scores, and these are proposals; leave them out")
 
     def attack_names(self) -> frozenset[str]:
-        """The attacks that the references name, whatever is measured on them."""
+        """The attacks that the references name."""
         from spoofspan.evaluation.selections import attacks_in
 
         return attacks_in(self.references)
@@ -573,7 +573,7 @@ class CorpusInMemory(Corpus):
         return default_measures(self.system, convention)
 
     def plan(self, measure: Measure, options: EvaluationOptions) -> Plan:
-        """Settle how a measure is taken."""
+        """Plan a measure."""
         if not isinstance(self.system, Scores):
             raise UsageError(
                 f"{measure} needs scores, and these are proposals; they have event measures: event-ap@iou=0.5"
@@ -584,13 +584,13 @@ class CorpusInMemory(Corpus):
         return options.plan_for(measure, scores, boundaries=scores is self.boundary_scores)
 
     def _scores_for(self, measure: Measure) -> Scores:
-        """The scores that a measure is taken of."""
+        """The scores that a measure uses."""
         if measure.kind.of_boundaries and self.boundary_scores is not None:
             return self.boundary_scores
         return self.scores
 
     def lay(self, plans: Sequence[Plan], *, signed: bool = True) -> Sequence[LayLater]:
-        """For each plan, what makes its mass; those under the same rules and resolution share one, and so its curve."""
+        """For each plan, a function that makes its mass; equal rules and resolutions share a mass and its curve."""
         latest: list[tuple[object, Laid]] = []
 
         def mass_of(plan: Plan, inputs: HashedInputs) -> Laid:
@@ -625,12 +625,12 @@ class CorpusInMemory(Corpus):
 
     @cached_property
     def lay_sides(self) -> Lay:
-        """Lay both sides over each other; the latest overlay is kept."""
+        """The function that makes overlays; it keeps the latest one."""
         return LatestOverlay().of
 
     @cached_property
     def _inputs(self) -> HashedInputs:
-        """Both sides, with hashes that all measurements share."""
+        """Both sides with their hashes, shared by all measurements."""
         return HashedInputs(self.references, self.scores)
 
     @cached_property
@@ -642,7 +642,7 @@ class CorpusInMemory(Corpus):
         return UtteranceCorpus(self.references, self.utterance_scores)
 
     def events(self, measures: Sequence[Measure], options: EvaluationOptions) -> EventEvaluation:
-        """Evaluator of event measures, which share their proposals and their matching."""
+        """The evaluator of event measures, which share their proposals."""
         from spoofspan.evaluation.events import EventEvaluation
 
         def range_eer() -> tuple[OperatingPoint, str]:
@@ -676,7 +676,7 @@ class CorpusInMemory(Corpus):
         return spoofed_shares(self.references)
 
     def take(self, utterances: Sequence[str]) -> CorpusInMemory:
-        """The corpus of some utterances, as far as it has them."""
+        """The corpus of those of some utterances that it has."""
         return replace(
             self,
             references=taken(self.references, utterances),
@@ -686,7 +686,7 @@ class CorpusInMemory(Corpus):
         )
 
     def merged(self, work: Callable[[Shard], T], merge: Callable[[T, T], T], what: str) -> T:
-        """Results of the corpus, which is one shard."""
+        """The result of the corpus, which is one shard."""
         with progress(what):
             return work((self.references, self.scores))
 
@@ -700,7 +700,7 @@ def _attacks_of_shard(shard: Shard) -> frozenset[str]:
 def _errors_of_shard(
     plan: Plan, at: OperatingPoint, own_rule: str | None, lay: Lay, shard: Shard
 ) -> UtteranceErrors | str:
-    """The errors of each utterance of a shard; or why there is none."""
+    """The errors of each utterance of a shard, or the reason for having none."""
     references, scores = shard
     if references is None or scores is None:
         return "no utterance has any time to measure; check references and durations"
@@ -717,7 +717,7 @@ def _joined_errors(one: UtteranceErrors | str, other: UtteranceErrors | str) -> 
 
 
 def taken(side: T, utterances: Sequence[str]) -> T:
-    """Part of a side for some utterances; labels by utterance are a side too, and None stays None."""
+    """Some utterances of references, scores or labels by utterance; None stays None."""
     if side is None:
         return side
     if isinstance(side, Mapping):
@@ -730,14 +730,14 @@ def taken(side: T, utterances: Sequence[str]) -> T:
 
 
 def default_measures(scores: Scores | Proposals, convention: str = "default") -> list[str]:
-    """The measures that are taken if none is named.
+    """The default measures.
 
     Parameters
     ----------
     scores
-        What a system said.
+        Scores or proposals of a system.
     convention
-        A named set of rules, which may not define every measure.
+        A named set of rules; not every one defines all measures.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Crossed breakdowns: a measure by attack and by codec at once, each value of the one with each of the other.
+"""Crossed breakdowns: one measure by two columns, such as each attack under each codec.
 
 ::
 
@@ -7,14 +7,14 @@
     A17        5.0      2.2       8.1         each cell is measured as a corpus of its own
     A18       10.4      6.3      13.9
 
-Of whole utterances, a column that tells bona fide from spoof (an attack, with ``-`` for bona fide) leaves every cell
-with all bona fide utterances: an attack is measured against what is real, as in ASVspoof's tables. Any other column
-(a codec, a speaker) takes its own utterances of both classes. Measures at a threshold are taken at that of the whole
-corpus.
+With measures of whole utterances, a column that separates bona fide from spoof (an attack, with ``-`` for bona fide)
+leaves every cell with all bona fide utterances: an attack is measured against all bona fide speech, as in the tables of
+ASVspoof. Any other column (a codec, a speaker) selects utterances of both classes. Measures at a threshold are taken at
+the threshold of the whole corpus.
 
-A cell of a tandem measure takes the trials of the verification system that belong to it, in the same way: the spoofs of
-its attack, and the targets, non-targets and spoofs of its codec. A cell whose trials are not known has no value. The
-interval of a cell is that of its own utterances.
+A cell of a tandem measure takes its own trials of the verification system in the same way: the spoofs of its attack,
+and the targets, non-targets and spoofs of its codec. A cell whose trials are unknown has no value. The interval of a
+cell is over its own utterances.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 
 POOLED = "pooled"
 NO_INTERVALS = "cells of events have no intervals in shards; read the corpus whole"
-Columns = Mapping[str, Mapping[str, str]]  # by name: utterance -> value
+Columns = Mapping[str, Mapping[str, str]]  # name -> utterance -> value
 Place = Mapping[str, str]  # of a cell: its value of each column; a column that is pooled is left out
 CellOf = Callable[[Int64, Place], "CrossedCell"]  # of its utterances and its place
 
 
 @dataclass(frozen=True)
 class CrossedCell:
-    """A part of a corpus: its value, NaN if it has none, how much of both classes it has, and why it has no value."""
+    """A cell of a table: its value (NaN with a reason if it has none) and its amounts of both classes."""
 
     value: float
     bona_fide: int
@@ -61,7 +61,7 @@ class CrossedCell:
 
     @classmethod
     def of(cls, value: Callable[[], tuple[float, Interval | None]], bona_fide: int, spoof: int) -> CrossedCell:
-        """Measure a cell with its interval, if there is one; or state why it has no value."""
+        """Measure a cell and its interval, if there is one; without a value, keep the reason."""
         try:
             number, interval = value()
             return cls(number, bona_fide, spoof, interval=interval)
@@ -71,7 +71,7 @@ class CrossedCell:
 
 @dataclass(frozen=True)
 class CrossedBreakdown:
-    """A measure by one or two columns; rows and columns begin with what is pooled over all their values."""
+    """A measure by one or two columns; the first row and the first column are pooled over all values."""
 
     by: tuple[str, ...]
     measure: str
@@ -103,7 +103,7 @@ class CrossedBreakdown:
 
 
 def crossed(whole: PlannedMass, columns: Columns, resampling: Resampling | None = None) -> CrossedBreakdown:
-    """Break a corpus down by one or two columns; with intervals, if it is said how to resample."""
+    """Break a corpus down by one or two columns, with intervals if ``resampling`` is given."""
     plan, mass = whole.plan, whole.mass
     if plan.measure.macro:
         raise UsageError(f"{plan.measure} is a mean over utterances, which crossed tables have not; leave -macro out")
@@ -141,7 +141,7 @@ def crossed(whole: PlannedMass, columns: Columns, resampling: Resampling | None 
 
 
 def _classes_of_utterances(mass: ScoreMass) -> Labels:
-    """The class of each utterance of a mass of scores in time: spoof, if any of it is."""
+    """The class of each utterance of a mass in time: spoof, if any of it is."""
     from spoofspan.uncertainty.left_out import class_flags, sums_by_unit
 
     count = len(mass.utterances)
@@ -150,7 +150,7 @@ def _classes_of_utterances(mass: ScoreMass) -> Labels:
 
 
 def interval_in_cell(system: Measured, resampling: Resampling | None) -> Interval | None:
-    """The interval of a cell; None if it is not asked for, or with one cluster only, or replicates without a class."""
+    """The interval of a cell; None if none was requested, or with one cluster only, or replicates without a class."""
     if resampling is None:
         return None
     from spoofspan.uncertainty.spreads import interval_of_system
@@ -191,7 +191,7 @@ def _has_value(name: str, column: Mapping[str, str], trials: Sequence[str], valu
 
 
 def by_trial(column: Mapping[str, str], trials: Sequence[str]) -> Mapping[str, str]:
-    """A column with the value of each trial ``<spk> <utt>``, or recording, which may be known of the other only."""
+    """Extend a column of recordings to trials ``<spk> <utt>``, or a column of trials to recordings."""
     if all(trial in column for trial in trials):
         return column
     recordings: dict[str, set[str]] = {}
@@ -203,7 +203,7 @@ def by_trial(column: Mapping[str, str], trials: Sequence[str]) -> Mapping[str, s
 
 
 def against_all(utterances: Sequence[str], columns: Columns, classes: Labels | None) -> list[str]:
-    """The columns that tell bona fide from spoof, such as attacks: each value stands against all bona fide."""
+    """Columns that separate bona fide from spoof, such as attacks: each value is measured against all bona fide."""
     found = (ColumnGroups.of(name, column, utterances, classes) for name, column in columns.items())
     return [one.name for one in found if one.against_all is not None]
 
@@ -244,13 +244,13 @@ class ColumnGroups:
     name: str
     names: tuple[str, ...]
     codes: Int64
-    against_all: Flags | None  # bona fide utterances, where the column tells them from the others
+    against_all: Flags | None  # the bona fide utterances, if the column separates them from the others
 
     @classmethod
     def of(
         cls, name: str, column: Mapping[str, str], utterances: Sequence[str], classes: Labels | None
     ) -> ColumnGroups:
-        """The groups of a column; ``classes`` may tell that it separates bona fide from spoof."""
+        """The groups of a column; with ``classes``, one that separates bona fide from spoof is recognised."""
         column = by_trial(column, utterances)
         check_column(name, column, utterances)
         values = np.array([column[utt] for utt in utterances])
@@ -265,7 +265,7 @@ class ColumnGroups:
         return cls(name, tuple(names.tolist()), codes.astype(np.int64), against)
 
     def rows_of(self, name: str) -> Flags:
-        """The utterances of a value, or all of them."""
+        """Flags of the utterances of a value, or of all of them."""
         if name == POOLED:
             return np.ones(self.codes.size, bool)
         chosen: Flags = self.codes == self.names.index(name)
@@ -273,7 +273,7 @@ class ColumnGroups:
 
 
 def check_column(name: str, column: Mapping[str, str], utterances: Sequence[str]) -> None:
-    """Refuse a column that has no value for some utterances, with the reason if the ids tell it."""
+    """Refuse a column that lacks values for some utterances, with the likely reason."""
     missing = [utt for utt in utterances if column.get(utt) is None]
     if missing:
         why = id_remedy(missing, column, their_name="metadata") or "give one for every utterance"
@@ -286,5 +286,5 @@ def check_column(name: str, column: Mapping[str, str], utterances: Sequence[str]
 
 
 def columns_of(by: str, read_column: Callable[[str], Mapping[str, str]]) -> Columns:
-    """Read the columns that are named: one, or two with a comma between them."""
+    """Read the named columns: one, or two separated by a comma."""
     return {name: read_column(name) for name in (one.strip() for one in by.split(","))}

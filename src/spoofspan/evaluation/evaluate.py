@@ -1,6 +1,7 @@
-"""The measuring functions of a corpus in memory: pair, check, compute.
+"""The measuring functions of a corpus in memory.
 
-:func:`evaluate` takes any measures by their names; the others are single measures, and what these are made of.
+:func:`evaluate` takes any measures by their names; the other functions take one measure, or return the score mass or
+the error curve behind it.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ if TYPE_CHECKING:
 def overlay(
     references: References, scores: Scores, *, convention: str = "default", **rules: Unpack[RulesAndInputs]
 ) -> ScoreMass:
-    """Lay references and scores over each other: how long each class lasted under each score.
+    """Lay references and scores over each other, and sum the time of each class under each score.
 
     Parameters
     ----------
@@ -173,12 +174,12 @@ def range_eer(
     undefined
         ``"nan"`` gives NaN where there is no EER (one class only) instead of an error.
     confidence, clusters
-        The level of an interval (0.95), and what is left out for it: ``{"speaker": {utterance: speaker}}``; without
-        clusters, one utterance after the other.
+        The level of an interval (0.95), and the clusters that are left out for it:
+        ``{"speaker": {utterance: speaker}}``; without them, single utterances.
     by
-        Measure groups too: ``"attack"``, ``"length"``, ``"share"`` (of its utterance that is spoofed) or
-        ``"boundary"``, or a column with a value by utterance,
-        ``{"speaker": {...}}``; ``breakdown`` of the result has them.
+        Also measure groups: ``"attack"``, ``"length"``, ``"share"`` (of spoofed time in an utterance) or
+        ``"boundary"``, or a column with a value by utterance, ``{"speaker": {...}}``. They are in ``breakdown`` of the
+        result.
     **rules
         Rules that override those of the convention (``docs/rules.md``).
 
@@ -212,7 +213,7 @@ def _one(
     undefined: Undefined,
     by: str | Columns | None,
 ) -> Measurement:
-    """Take one measure, with its groups if they are asked for."""
+    """Take one measure, with groups if ``by`` is given."""
     if str(measure) != "utterance-eer" or not isinstance(scores, UtteranceScores):
         check_sides(references, scores)
     corpus = corpus_of(references, scores)
@@ -221,7 +222,7 @@ def _one(
 
 
 def _with_groups(corpus: Corpus, found: Measurement, options: EvaluationOptions, by: str | Columns) -> Measurement:
-    """A measurement with its breakdown: by attack, length or boundary, or by columns with a value by utterance."""
+    """A measurement with its breakdown, in time or by columns with a value by utterance."""
     from spoofspan.evaluation.breakdown import BREAKDOWNS
     from spoofspan.evaluation.selections import NAMED_ALREADY, NO_ATTACKS
 
@@ -268,7 +269,7 @@ def point_eer(
     references, scores
         Reference labels and system scores.
     resolution
-        The length of a point in seconds. Coarser than the scores' hop, it is an easier task, and the result says so.
+        The length of a point in seconds. Coarser than the scores' hop, it is an easier task; the result has a note.
     convention, eer_rule, undefined, confidence, clusters, by, **rules
         As in :func:`range_eer`.
 
@@ -353,7 +354,7 @@ def eer(
         What high scores mean, ``"bonafide"`` or ``"spoof"``. Labels of 0 and 1 do without: as in scikit-learn, high
         scores mean 1.
     spoof_label
-        The number that means spoof, 1 unless it is said.
+        The number that means spoof; 1 by default.
     eer_rule, confidence
         As in :func:`range_eer`. The interval takes the trials as independent; frames of one utterance are not, so for
         those use :func:`range_eer` or :func:`point_eer`.
@@ -424,7 +425,7 @@ def bisection_eer(
     Returns
     -------
     BisectionMeasurement
-        The estimate with its trace; ``reached`` says whether the precision was.
+        The estimate with its trace; ``reached`` is True if the precision was reached.
 
     Examples
     --------
@@ -481,10 +482,10 @@ def best_possible(
     eer_rule: str | None = None,
     **rules: Unpack[RuleArguments],
 ) -> Measurement:
-    """The floor: the range-based EER of a perfect system that must give one score per hop.
+    """The floor: the range-based EER of a perfect system that gives one score per hop.
 
-    Its frames are ordered by the share of bona fide time in each; no other scores of that hop give a better curve. The
-    difference to a real system's EER is what the system does, the floor itself is what the resolution costs.
+    Its frames are ordered by their share of bona fide time; no other scores of that hop give a better curve. The floor
+    is the cost of the resolution; the rest of a real system's EER is due to the system.
 
     Parameters
     ----------
@@ -595,50 +596,50 @@ def evaluate(
     by: str | Columns | None = None,
     **rules: Unpack[RulesAndInputs],
 ) -> Evaluation:
-    """Measure several things of a corpus in memory, by the names of the measures.
+    """Take several measures of a corpus in memory, by their names.
 
     Parameters
     ----------
     references
         Reference labels. Scores of whole utterances may have a protocol, or a label by utterance, instead.
     scores
-        What a system said: scores in time; proposals, which have event measures only; or scores of whole utterances,
-        which have measures of utterances only.
+        Scores in time; proposals, which have event measures only; or scores of whole utterances, which have measures
+        of utterances only.
     measures
-        A name or several (``"range-f1"``, ``"point-eer@20ms"``, ``"event-ap@iou=0.5"``; ``docs/measures.md`` has all of
-        them). Without it, what ``spoofspan eval`` measures: the range EER, and the point EER at the hop and the
-        utterance EER if they have a value; of whole utterances the EER.
+        One name or several (``"range-f1"``, ``"point-eer@20ms"``, ``"event-ap@iou=0.5"``; ``docs/measures.md`` lists
+        all). Default: the range EER, and the point EER at the hop and the utterance EER if they have a value; for whole
+        utterances the EER.
     convention, eer_rule, **rules
         As in :func:`range_eer`.
     threshold
-        Where measures at a threshold (``range-f1``) are taken, and proposals are made of scores; without it, where the
-        EER is. A number on the scale of the scores, or a measurement, such as the EER of a development set, whose
-        threshold it is then. It is refused if no measure uses it.
+        The threshold of measures at one (``range-f1``), and of proposals made of scores; default: that of the EER. A
+        number on the scale of the scores, or a measurement, such as the EER of a development set, for its threshold.
+        It is refused if no measure uses it.
     scores_are
-        ``"llr"`` or ``"probability"``, for measures that take scores at their word (``range-cllr``).
+        ``"llr"`` or ``"probability"``, for measures that interpret the scores (``range-cllr``).
     utterance_scores
-        Scores of whole utterances: measures of utterances are of these, and not of the lowest score of each utterance.
+        Scores of whole utterances, which measures of utterances use instead of the lowest score of each utterance.
     boundary_scores
-        Scores of a boundary track, high (``higher="spoof"``) where spoof begins or ends, for
+        Scores of a boundary track, high (``higher="spoof"``) at the beginning and end of spoof, for
         ``point-boundary-eer@20ms``.
     asv_scores
         Scores of a speaker verification system (:func:`spoofspan.read_verification_scores`), for
         ``utterance-min-tdcf`` and ``utterance-t-eer``.
     asv_rates
-        Instead of its scores: its shares of accepted non-targets, rejected targets and accepted spoofs.
+        Instead of its scores, its shares of accepted non-targets, rejected targets and accepted spoofs.
     on_undefined
-        Is called with each measure that has no value and with the reason, and the measure is left out; without it,
-        that is an error.
+        Called with each measure that has no value and the reason; the measure is left out. Without it, that is an
+        error.
     smoothing, min_duration, merge_gap
         How proposals are made of scores for event measures (:func:`spoofspan.proposals_from_scores`).
     confidence, clusters
-        The level of intervals (0.95), and what is left out once for them: each utterance, or each speaker with
+        The level of intervals (0.95), and the clusters that are left out in turn: utterances, or speakers with
         ``clusters={"speaker": {utterance: speaker}}``.
     resampling
         Other intervals: ``Resampling(method="percentile")``.
     by
-        As in :func:`range_eer`; each measurement has its own ``breakdown``. Time is cut for measures of ranges only;
-        by ``"attack"`` and ``"length"`` there are also event measures that are of each event (``event-recall``).
+        As in :func:`range_eer`; each measurement has its own ``breakdown``. Groups in time need measures of ranges;
+        ``"attack"`` and ``"length"`` also work with measures of single events (``event-recall``).
 
     Returns
     -------

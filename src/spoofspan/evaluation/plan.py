@@ -1,8 +1,8 @@
-"""Plans: what it takes to measure one thing, settled before any data are looked at.
+"""Plans: the settings of one measure, resolved before any data are read.
 
-A plan knows the rules, the EER rule, how to make the mass of a corpus or of a shard of one, and which function of the
-catalogue makes a value of the mass. So the same plan serves a corpus in memory (:mod:`spoofspan.evaluation.evaluate`)
-and one in shards (:mod:`spoofspan.scale.shards`).
+A plan has the rules and the EER rule, makes the score mass of a corpus or of one shard, and computes the value of a
+mass. The same plan serves a corpus in memory (:mod:`spoofspan.evaluation.evaluate`) and a corpus in shards
+(:mod:`spoofspan.scale.shards`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from spoofspan.measures.kind import Value
 from spoofspan.measures.measure import Measure, MeasureSettings, ScoresAre, check_eer_rule, parse_measures
 from spoofspan.measures.operating_point import OperatingPoint, Threshold, check_threshold, totals
 
-# What only some measures take is imported where they are taken: eval of one EER starts without 30 modules, 40 ms.
+# Imports that only some measures need are local: eval of one EER starts without 30 modules (40 ms).
 if TYPE_CHECKING:
     from spoofspan.data.utterance_scores import VerificationScores
     from spoofspan.evaluation.selections import Selection
@@ -50,33 +50,33 @@ OnUndefined = Callable[[Measure, UndefinedMeasureError], None]
 
 @dataclass(frozen=True, eq=False)
 class HashedInputs:
-    """Measured inputs; several measurements share its hashes, which are computed when the first is signed."""
+    """References and scores with their hashes, which are computed on demand and shared by all measurements."""
 
     references: References
     scores: Scores
 
     @cached_property
     def references_hash(self) -> str:
-        """The labels in time."""
+        """Hash of the labels in time."""
         return references_hash(self.references)
 
     @cached_property
     def scores_hash(self) -> str:
-        """The scores, as a function of time."""
+        """Hash of the scores as a function of time."""
         return scores_hash(self.scores)
 
     @cached_property
     def rows_hash(self) -> str:
-        """The scores, row by row."""
+        """Hash of the scores row by row."""
         return scores_hash(self.scores, rows=True)
 
     @cached_property
     def slack(self) -> set[int]:
-        """The slack of the scores where none is given (ns)."""
+        """The automatic slack of the scores (ns)."""
         return automatic_slack(self.scores)
 
     def said(self, *, rows: bool) -> dict[str, str]:
-        """The hash of the scores as it is signed, row by row or as a function of time."""
+        """The hash of the scores for a signature, row by row or as a function of time."""
         return {"score-rows": self.rows_hash} if rows else {"scores": self.scores_hash}
 
     @cached_property
@@ -86,7 +86,7 @@ class HashedInputs:
     def applied_rules(self, rules: Rules, utterances: Sequence[str]) -> dict[str, str]:
         """The rules about references that change a label of these utterances.
 
-        Measures share most of them, and joining edges takes a sixth of the time that hashing scores does.
+        Cached, since measures share most of them: joining edges takes a sixth of the time of hashing the scores.
         """
         if rules.regions is not None:
             return applied_rules(rules, self.references, utterances)
@@ -104,16 +104,16 @@ class Plan(MeasureSettings):
     rules: Rules
     convention: str
     notes: tuple[str, ...] = ()
-    selection: Selection | None = None  # the part of a corpus that is measured, of ranges; None: all of it
+    selection: Selection | None = None  # the part of a corpus to measure; None: all of it
 
     @property
     def kind(self) -> Literal["range", "point"]:
-        """True if durations or points are counted."""
+        """Whether durations or points are counted."""
         return "range" if self.measure.basis == "range" else "point"
 
     @property
     def shared(self) -> Mapping[str, str]:
-        """Settings that numbers of one measure share to be compared."""
+        """Settings that two numbers must share to be compared."""
         return {"value": self.read_off, **self.rules.spelled(self.kind)}
 
     def mass(
@@ -122,7 +122,7 @@ class Plan(MeasureSettings):
         scores: Scores,
         lay: Lay = Overlay.of,
     ) -> tuple[ScoreMass, tuple[Touched, ...]]:
-        """Lay references and scores over each other, and say what the rules touched."""
+        """The score mass of references and scores, and what the rules touched."""
         if self.kind == "range":
             return self.laid(references, scores, lay).mass()
         from spoofspan.mass.points import WHOLE_UTTERANCE, point_mass_with
@@ -132,17 +132,17 @@ class Plan(MeasureSettings):
         return point_mass_with(points, scores, resolution, rules, lay)
 
     def laid(self, references: References, scores: Scores, lay: Lay = Overlay.of) -> Overlay:
-        """Overlay of references and scores, or of a selection of them."""
+        """The overlay of references and scores, or of the selection."""
         laid = lay(references, scores, self.rules)
         return laid if self.selection is None else self.selection.of(references, laid)
 
     def signed_rules(self, inputs: HashedInputs, utterances: Sequence[str]) -> dict[str, str]:
-        """The rules that a signature states, of these inputs, measured on these utterances."""
+        """The rules to state in a signature of these inputs on these utterances."""
         signed = self.rules.signed(self.kind, inputs.slack)
         return inputs.applied_rules(self.rules, utterances) | signed
 
     def sign_value(self, inputs: HashedInputs, utterances: Sequence[str]) -> Signature:
-        """Sign a value of these inputs, or of the selection of them, measured on these utterances."""
+        """Sign a value of these inputs, or of the selection, on these utterances."""
         plan, selection = self, self.selection
         if selection is not None:
             plan = replace(self, rules=selection.signed_rules(self.rules, inputs.references))
@@ -153,7 +153,7 @@ class Plan(MeasureSettings):
     def sign(
         self, measure: str, read_off: str, inputs: HashedInputs, utterances: Sequence[str], *, rows: bool = False
     ) -> Signature:
-        """Sign a value under the name of a measure, which may count ``rows`` of scores by itself."""
+        """Sign a value under the name of a measure; ``rows``: it depends on single rows of scores."""
         rules = self.signed_rules(inputs, utterances)
         hashes = inputs.references_hash, used_hash(utterances)
         said = inputs.said(rows=rows or self.counts_rows)
@@ -162,24 +162,24 @@ class Plan(MeasureSettings):
 
     @property
     def counts_rows(self) -> bool:
-        """True if the value depends on how long each score lasts, and not only on the score of each instant."""
+        """True if the value depends on the rows of scores, and not only on the score of each instant."""
         pooled = self.kind == "point" and self.rules.pooling not in ("min", "mean", "max")
         return pooled or self.rules.last_frame == "drop"
 
     def signed_system(self, said: Mapping[str, str], higher: Higher, slack: AbstractSet[int]) -> dict[str, str]:
-        """Identity of a system, given the hash of its scores and its automatic slack (ns)."""
+        """The part of a signature that identifies a system, of the hash of its scores and its automatic slack (ns)."""
         return {**said, **self.rules.system_slack(slack), **given_threshold(self.threshold, higher)}
 
     def errors(
         self, references: References, scores: Scores, lay: Lay, point: OperatingPoint, own_rule: str | None = None
     ) -> UtteranceErrors:
-        """The errors of each utterance at an operating point; ``own_rule`` is the EER rule of own EERs, if wanted."""
+        """The errors of each utterance at an operating point; with ``own_rule``, also its own EER by that rule."""
         from spoofspan.measures.per_utterance import errors_of_overlay
 
         return errors_of_overlay(self.laid(references, scores, lay), point.threshold, point.everything, own_rule)
 
     def mean(self, point: OperatingPoint, errors: UtteranceErrors) -> tuple[Value, str]:
-        """The mean over the utterances on which the measure has a value."""
+        """The mean over the utterances that have a value, and a note."""
         from spoofspan.measures.confusion import macro_at
 
         mean = macro_at(errors, self.measure.kind.name, self.measure.positive, self.measure.parameters)
@@ -206,7 +206,7 @@ class MeasuringArguments(RulesAndInputs, total=False):
 
 
 class EvaluationArguments(MeasuringArguments, total=False):
-    """Besides, where it is measured, and how intervals are made."""
+    """The same with a threshold and settings of intervals."""
 
     threshold: Threshold | None
     confidence: float | None
@@ -215,11 +215,11 @@ class EvaluationArguments(MeasuringArguments, total=False):
 
 @dataclass(frozen=True)
 class EvaluationOptions:
-    """Settings of measures, whatever the corpus; ``rules`` are those that were stated."""
+    """Settings of measures of any corpus; ``rules`` has only those that were given."""
 
     convention: str = "default"
     eer_rule: str | None = None
-    threshold: Any = None  # a number; what is given may also be a measurement, and stands for its threshold
+    threshold: Any = None  # a number, or a measurement in the place of its threshold
     scores_are: ScoresAre | None = None
     asv_scores: VerificationScores | VerificationErrors | None = None
     resampling: Resampling | None = None
@@ -227,7 +227,7 @@ class EvaluationOptions:
     min_duration: float = 0.0
     merge_gap: float = 0.0
     signed: bool = True
-    selection: Selection | None = None  # the part of a corpus that is measured, of ranges; None: all of it
+    selection: Selection | None = None  # the part of a corpus to measure; None: all of it
     rules: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -256,7 +256,7 @@ class EvaluationOptions:
         training_resolution: float | None = None,
         copied_resolution: float | None = None,
     ) -> Plan:
-        """Settle how a measure is taken on scores of a (coarsest) hop, None for ranges, or of trials or boundaries."""
+        """Plan a measure of scores with a (coarsest) hop, None for ranges; of trials or of boundaries."""
         measure.kind.check(measure, trials=trials, boundaries=boundaries)
         if self.scores_are not in (None, "llr", "probability"):
             raise UsageError(f"scores_are={self.scores_are!r}: valid: 'llr', 'probability'")
@@ -287,7 +287,7 @@ class EvaluationOptions:
         return replace(plan, notes=(*notes, *measure.kind.notes(plan)))
 
     def plan_for(self, measure: Measure, scores: Scores, *, boundaries: bool = False) -> Plan:
-        """Settle how a measure is taken on scores, which may be hard decisions, or scores of boundaries."""
+        """Plan a measure of given scores, which may be hard decisions, or scores of boundaries."""
         if not measure.at_threshold:
             scores.refuse_decisions(str(measure))
         hop = scores.hop
@@ -300,7 +300,7 @@ class EvaluationOptions:
         )
 
     def threshold_for(self, scores: Scores) -> float | None:
-        """The threshold asked for; hard decisions have their own, and no other."""
+        """The threshold of scores; hard decisions have a fixed one."""
         if not scores.decisions:
             return cast("float | None", self.threshold)
         if self.threshold not in (None, DECISION_THRESHOLD):
@@ -309,11 +309,11 @@ class EvaluationOptions:
 
     @property
     def makes_proposals(self) -> bool:
-        """True if it is said how proposals are made of scores."""
+        """True if an option for making proposals of scores is given."""
         return self.smoothing is not None or bool(self.min_duration or self.merge_gap)
 
     def refuse_proposing_without_events(self, measures: Iterable[Measure]) -> None:
-        """Refuse to be told how proposals are made where no measure is of events."""
+        """Refuse options for proposals if no measure is of events."""
         if self.makes_proposals and not any(measure.basis == EVENT for measure in measures):
             raise UsageError(
                 "smoothing=, min_duration= and merge_gap= are for event measures, and none is asked for; "
@@ -341,7 +341,7 @@ class EvaluationOptions:
 def _notes_on_resolution(
     resolution: float, hop: float | None, trained: float | None, copied: float | None
 ) -> tuple[str, ...]:
-    """Notes on points that are not finer than the resolution a system was trained at, as the paper recommends."""
+    """Notes on points that are as coarse as the training resolution or coarser; the paper recommends finer ones."""
     notes = []
     if copied is not None and hop is not None and trained is None:
         notes.append(
@@ -369,7 +369,7 @@ def _notes_on_resolution(
 def verification_of(
     scores: VerificationScores | VerificationErrors | None, rates: Sequence[float] | None
 ) -> VerificationScores | VerificationErrors | None:
-    """By its scores, or by its shares of accepted non-targets, rejected targets, accepted spoofs."""
+    """The speaker verification system, given by its scores or by its three error rates."""
     if rates is None:
         return scores
     if scores is not None:
@@ -382,7 +382,7 @@ def verification_of(
 def resampling_at(
     confidence: float | None, resampling: Resampling | None, clusters: Grouping | None = None
 ) -> Resampling | None:
-    """Settings of intervals, at another level or by other clusters if these are given."""
+    """Settings of intervals, with another level or other clusters if these are given."""
     if resampling is not None and not hasattr(resampling, "method"):
         raise UsageError(f"resampling={resampling!r}: must be a Resampling: Resampling(method={resampling!r})")
     if confidence is None and clusters is None:
@@ -397,6 +397,6 @@ def resampling_at(
 def point_rules(
     hop: float | None, resolution: float, convention: str, overrides: Mapping[str, Any]
 ) -> tuple[Rules, str]:
-    """The rules and the EER rule of points: some conventions treat points finer than the hop apart."""
+    """The rules and the EER rule of points; some conventions have other ones for points finer than the hop."""
     finer = hop is not None and resolution < hop * (1 - 1e-9)
     return rules_for("point", convention, overrides, finer_than_hop=finer)

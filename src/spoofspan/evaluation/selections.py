@@ -1,4 +1,4 @@
-"""Selections: a part of a corpus as it is cut out of what was laid over each other, whole or shard by shard."""
+"""Selections of a part of a corpus: some utterances, or some spoofed ranges with all bona fide time."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class Selection(ABC):
 
     @abstractmethod
     def of(self, references: References, laid: Overlay) -> Overlay:
-        """Cut it out of a corpus, or of a shard of one."""
+        """The selected part of a corpus, or of one shard."""
 
     def hashed(self, references: References, scores: Scores, used: Sequence[str]) -> tuple[References, Scores]:
-        """Part of a corpus that a signature hashes, or of a shard of one, given the utterances that are measured."""
+        """The part of a corpus (or of a shard) that a signature hashes, given the utterances measured."""
         return references, scores
 
     def signed_rules(self, rules: Rules, references: References) -> Rules:
@@ -59,24 +59,24 @@ class ChosenUtterances(Selection):
     utterances: frozenset[str]
 
     def of(self, references: References, laid: Overlay) -> Overlay:
-        """Keep them."""
+        """The overlay of these utterances."""
         chosen = [i for i, utt in enumerate(laid.labelling.utterances) if utt in self.utterances]
         if not chosen:
             raise NothingToMeasureError("none of the chosen utterances is here", ())
         return laid.take(np.array(chosen, np.int64))
 
     def hashed(self, references: References, scores: Scores, used: Sequence[str]) -> tuple[References, Scores]:
-        """Both sides of them."""
+        """Both sides of these utterances."""
         chosen = positions(used, references.utterances), positions(used, scores.utterances)
         return references.take(chosen[0]), scores.take(chosen[1])
 
 
 class SpoofedRanges(Selection):
-    """Some of the spoofed ranges, against all bona fide time; the other spoofed ranges are left out of account."""
+    """Some of the spoofed ranges, with all bona fide time; the other spoofed ranges are ignored."""
 
     @abstractmethod
     def among(self, references: References) -> Flags:
-        """Which ranges, of any class, are of this sort."""
+        """Flags of the ranges, of any class, that match."""
 
     def kept(self, references: References) -> Flags:
         """Ranges that are selected."""
@@ -84,7 +84,7 @@ class SpoofedRanges(Selection):
         return flags
 
     def extent(self, references: References) -> tuple[int, int]:
-        """Number of utterances that have selected ranges, and how long these are (ns)."""
+        """Number of utterances with selected ranges, and the duration of these ranges (ns)."""
         kept = self.kept(references)
         if not kept.any():
             return 0, 0
@@ -97,7 +97,7 @@ class SpoofedRanges(Selection):
         return flags
 
     def signed_rules(self, rules: Rules, references: References) -> Rules:
-        """The rules with all time, or that of given regions, without the other spoofed ranges."""
+        """The rules with regions that leave out the other spoofed ranges."""
         dropped, found = self.dropped(references), {}
         for i, utterance in enumerate(references.utterances):
             rows = range(int(references.offsets[i]), int(references.offsets[i + 1]))
@@ -118,7 +118,7 @@ class RangesOfAttack(SpoofedRanges):
     name: str
 
     def among(self, references: References) -> Flags:
-        """Ranges that have this attack; attacks are numbered anew in every shard."""
+        """Flags of the ranges of this attack; attack codes differ from shard to shard."""
         names = (*references.attack_names, NO_ATTACK)
         codes = np.full(references.starts.size, -1) if references.attacks is None else references.attacks
         wanted = names.index(self.name) if self.name in names else len(names)
@@ -133,7 +133,7 @@ class RangesOfUtterances(SpoofedRanges):
     utterances: frozenset[str]
 
     def among(self, references: References) -> Flags:
-        """Ranges that are in these utterances."""
+        """Flags of the ranges in these utterances."""
         chosen = np.array([one in self.utterances for one in references.utterances], bool)
         flags: Flags = chosen[utterance_of_rows(references.offsets)]
         return flags
@@ -141,20 +141,20 @@ class RangesOfUtterances(SpoofedRanges):
 
 @dataclass(frozen=True)
 class RangesOfLength(SpoofedRanges):
-    """Spoofed ranges that last at least ``low`` and less than ``high`` (ns)."""
+    """Spoofed ranges of at least ``low`` and less than ``high`` ns."""
 
     low: int
     high: int
 
     def among(self, references: References) -> Flags:
-        """Ranges that are as long."""
+        """Flags of the ranges of such a length."""
         lengths = references.range_durations
         flags: Flags = (lengths >= self.low) & (lengths < self.high)
         return flags
 
 
 def ranges_by_attack(attacks: frozenset[str]) -> dict[str, SpoofedRanges]:
-    """The spoofed ranges of each attack, by its name; those of no attack come last."""
+    """The spoofed ranges of each attack by its name; ranges without an attack come last."""
     if not attacks:
         raise UsageError(NO_ATTACKS)
     names = [*sorted(attacks - {NO_ATTACK}), *sorted(attacks & {NO_ATTACK})]
@@ -162,7 +162,7 @@ def ranges_by_attack(attacks: frozenset[str]) -> dict[str, SpoofedRanges]:
 
 
 def ranges_by_value(column: Mapping[str, str]) -> dict[str, SpoofedRanges]:
-    """The spoofed ranges of the utterances that have each value of a column, as an attack."""
+    """The spoofed ranges by the value that a column gives to their utterances."""
     found: dict[str, set[str]] = {}
     for utterance, value in column.items():
         found.setdefault(value, set()).add(utterance)
@@ -170,12 +170,12 @@ def ranges_by_value(column: Mapping[str, str]) -> dict[str, SpoofedRanges]:
 
 
 def ranges_by_length(edges: Sequence[float]) -> dict[str, SpoofedRanges]:
-    """The spoofed ranges between two lengths (seconds), by name."""
+    """The spoofed ranges by length; ``edges`` (seconds) separate the groups."""
     return {name: RangesOfLength(*ends) for name, ends in bins(edges).items()}
 
 
 def bins(edges: Sequence[float]) -> dict[str, tuple[int, int]]:
-    """From where and up to where (ns) each bin between edges (seconds) reaches, by name.
+    """Limits (ns) of each bin between edges (seconds), by name.
 
     >>> list(bins([0.1, 0.2]))
     ['under 0.1 s', '0.1 to 0.2 s', '0.2 s and more']
@@ -190,12 +190,12 @@ def bins(edges: Sequence[float]) -> dict[str, tuple[int, int]]:
 
 @dataclass(frozen=True)
 class RangesOfShare(SpoofedRanges):
-    """Spoofed ranges of utterances of which such a share is spoofed."""
+    """Spoofed ranges of the utterances with one share of spoofed time."""
 
     name: str
 
     def among(self, references: References) -> Flags:
-        """Ranges that are in such utterances."""
+        """Flags of the ranges in such utterances."""
         chosen = spoofed_share_codes(references) == SHARES.index(self.name)
         flags: Flags = chosen[utterance_of_rows(references.offsets)]
         return flags
@@ -207,7 +207,7 @@ def ranges_by_share() -> dict[str, SpoofedRanges]:
 
 
 def spoofed_share_codes(references: References) -> Int64:
-    """Which of ``SHARES`` is spoofed of each utterance's duration; -1 where nothing is."""
+    """Index into ``SHARES`` of the spoofed share of each utterance; -1 if nothing is spoofed."""
     extents = extents_of(references)
     if extents is None:
         raise UsageError("a share of spoofed time needs durations, and these references list spoof alone; give them")
@@ -231,7 +231,7 @@ def spoofed_shares(references: References) -> dict[str, str]:
 
 
 def attacks_in(references: References) -> frozenset[str]:
-    """The attacks of the spoofed ranges, and that some have none; nothing where no attacks are known."""
+    """The attacks of the spoofed ranges, with ``NO_ATTACK`` if some have none; empty if no attacks are known."""
     if references.attacks is None:
         return frozenset()
     some = bool(((references.attacks < 0) & (references.labels == SPOOF)).any())
@@ -243,14 +243,14 @@ _CUTS: WeakKeyDictionary[Overlay, SpoofCut] = WeakKeyDictionary()
 
 @dataclass(frozen=True, eq=False)
 class SpoofCut:
-    """An overlay that is cut at the edges of the spoofed ranges, so that groups of these can be taken from it."""
+    """An overlay cut at the edges of the spoofed ranges, from which groups of ranges are taken."""
 
     rows: Int64  # the spoofed ranges of the references that have time in the overlay
     cut: CutLabelling
 
     @classmethod
     def of(cls, references: References, laid: Overlay) -> SpoofCut:
-        """Cut an overlay of these references, once."""
+        """The cut of an overlay of these references, made once."""
         if laid not in _CUTS:
             _CUTS[laid] = cls._made(references, laid)
         return _CUTS[laid]
@@ -265,7 +265,7 @@ class SpoofCut:
         return cls(rows, cut_at(laid.labelling, utterance[rows], starts[rows], ends[rows]))
 
     def group(self, selection: SpoofedRanges, references: References, laid: Overlay) -> Overlay:
-        """All time but that of the other spoofed ranges."""
+        """The overlay without the time of the other spoofed ranges."""
         others = self.cut.covered(selection.dropped(references)[self.rows])
         return replace(laid, labelling=self.cut.cells.without(others))
 

@@ -1,8 +1,8 @@
-"""Utterance scores of a system's own: measured against labels of whole utterances, or against references.
+"""Scores of whole utterances, measured against labels of whole utterances or against references.
 
-Where a system says of each utterance as a whole how bona fide it is, its utterance measures are those of these scores,
-and not of the lowest score of each utterance. The labels are a protocol's (or any utterance -> label), or follow from
-references under the rules: an utterance is spoof if any of it is, unless the rule ``label`` says otherwise.
+If a system scores each utterance as a whole, its utterance measures use these scores instead of the lowest score of
+each utterance. The labels come from a protocol (or any mapping utterance -> label), or follow from references under the
+rules: an utterance is spoof if any of it is, unless the rule ``label`` is different.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from spoofspan.uncertainty.trial_intervals import MeasuredTrials
 
 Truth = References | Mapping[str, str] | Protocol
-# Rules at which a list of spoofs alone says who is spoofed; any other needs to know where utterances end.
+# Values of rules with which a list of spoofs alone is enough; other values need the durations of utterances.
 UNTIMED: Mapping[str, tuple[Any, ...]] = {
     "label": ("any",),
     "gaps": ("error", "bonafide"),
@@ -63,7 +63,7 @@ RULES_OF_TIMED_SCORES = ("uncovered", "slack", "overlong", "last_frame", "overla
 
 @dataclass(frozen=True, eq=False)
 class UtteranceCorpus(Corpus):
-    """Scores of whole utterances, and the labels or references they are measured against."""
+    """Scores of whole utterances, with labels or references."""
 
     truth: References | Mapping[str, str]
     scores: UtteranceScores
@@ -85,12 +85,12 @@ class UtteranceCorpus(Corpus):
         object.__setattr__(self, "scores", self.scores.take(chosen))
 
     def scores_for(self, measure: Measure) -> UtteranceScores:
-        """The scores that a measure is taken of, where a table has those of a countermeasure and of trials."""
+        """The scores that a measure uses, of a table with those of a countermeasure and of trials."""
         return self.scores.of_column(trials=bool(measure.kind.trials))
 
     @cached_property
     def trials(self) -> Mapping[str, str] | None:
-        """Label of each trial, where the labels are of trials: target, nontarget or spoof."""
+        """The label of each trial (target, nontarget or spoof); None if the labels are not of trials."""
         named = not isinstance(self.truth, References) and "target" in self.truth.values()
         return cast("Mapping[str, str]", self.truth) if named else None
 
@@ -109,7 +109,7 @@ class UtteranceCorpus(Corpus):
 
     @cached_property
     def scores_hash(self) -> str:
-        """Hash of the scores of a countermeasure, or of all there are."""
+        """Hash of the scores of a countermeasure, or of all scores."""
         return utterance_scores_hash(self.scores)
 
     def input_hashes(self) -> Mapping[str, str]:
@@ -117,7 +117,7 @@ class UtteranceCorpus(Corpus):
         return {"references": self.truth_hash, "utterance-scores": self.scores_hash}
 
     def mass(self, rules: Rules, against: tuple[str, ...] = ()) -> tuple[ScoreMass, tuple[Touched, ...]]:
-        """Count utterances under each score, and say what the rules touched; of trials, targets ``against`` others."""
+        """Numbers of utterances by score, and what the rules touched; for trials, targets ``against`` others."""
         scores = self.scores.of_column(trials=bool(against))
         if isinstance(self.truth, References):
             return _mass_of_references(self.truth, scores, rules)
@@ -129,7 +129,7 @@ class UtteranceCorpus(Corpus):
         return mass, (Touched("partial", "True", 0, left_out),) if left_out else ()
 
     def signed_rules(self, plan: Plan, used: Sequence[str]) -> dict[str, str]:
-        """The rules that a signature states, as text."""
+        """The rules to state in a signature, as text."""
         if not isinstance(self.truth, References):
             return {"utterance-scores": "given", "labels": "given"}
         stated = plan.rules.signed(plan.kind)
@@ -151,7 +151,7 @@ class UtteranceCorpus(Corpus):
         return ["utterance-eer"]
 
     def plan(self, measure: Measure, options: EvaluationOptions) -> Plan:
-        """Settle how a measure of utterances is taken; others are refused."""
+        """Plan a measure of utterances; others are refused."""
         unused = [rule for rule in options.rules if rule != "partial"]
         if unused and not isinstance(self.truth, References):
             raise UsageError(
@@ -165,11 +165,11 @@ class UtteranceCorpus(Corpus):
         return options.plan(measure, None, trials=self.trials is not None)
 
     def lay(self, plans: Sequence[Plan], *, signed: bool = True) -> Sequence[LayLater]:
-        """For each plan, what makes its mass."""
+        """For each plan, a function that makes its mass."""
         return [partial(self.laid, plan) for plan in plans]
 
     def laid(self, plan: Plan) -> PlannedMass:
-        """The mass of a plan: each utterance counts once, and an a-DCF prices trials."""
+        """The mass of a plan, in which each utterance counts once; an a-DCF weighs trials by their costs."""
         mass, touched = self.mass(plan.rules, plan.measure.kind.trials)
         used = mass.utterances
         noted = replace(plan, notes=(*plan.notes, "utterance scores as given"))
@@ -190,7 +190,7 @@ class UtteranceCorpus(Corpus):
         return {utt: SPOOF if label == "spoof" else BONA_FIDE for utt, label in self.labels.items()}
 
     def take(self, utterances: Sequence[str]) -> UtteranceCorpus:
-        """The corpus of some utterances, as far as it has them."""
+        """The corpus of those of some utterances that it has."""
         return replace(self, truth=taken(self.truth, utterances), scores=taken(self.scores, utterances))
 
     @property
@@ -199,15 +199,15 @@ class UtteranceCorpus(Corpus):
         return self.scores.higher
 
     def range_operating_point(self, *_: Any, **__: Any) -> NoReturn:
-        """There is no time to err on."""
+        """Refused: there are no errors in time."""
         raise UsageError(f"--per-utterance {NEEDS_TIME}")
 
     def attack_names(self) -> frozenset[str]:
-        """None: an attack is a column of whole utterances."""
+        """Empty: attacks of whole utterances are a column."""
         return frozenset()
 
     def break_down(self, by: str, *_: Any) -> NoReturn:
-        """There is no time to break down."""
+        """Refused: there is no time to break down."""
         raise UsageError(f"--by {by} {NEEDS_TIME}")
 
     def shares(self) -> Mapping[str, str]:
@@ -219,7 +219,7 @@ class UtteranceCorpus(Corpus):
         return spoofed_shares(self.truth)
 
     def cross(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> CrossedBreakdown:
-        """A measure by one or two columns of metadata, with a comma between them."""
+        """A measure by one or two columns of metadata, separated by a comma."""
         if by in ("length", "boundary"):
             self.break_down(by)
         return super().cross(by, measure, options, read_column)
@@ -227,13 +227,13 @@ class UtteranceCorpus(Corpus):
 
 @dataclass(frozen=True, eq=False)
 class PricedTrials(PlannedMass):
-    """Trials of an a-DCF: each counts as often as its kind costs."""
+    """Trials of an a-DCF, weighted by the costs of their kinds."""
 
     kinds: Mapping[str, str] = field(default_factory=dict)  # target, nontarget or spoof
     scores: UtteranceScores | None = None
 
     def value(self) -> Value:
-        """The value of the trials as they are priced, at its point as they are counted."""
+        """The value with the weights of costs; its operating point counts each trial once."""
         costs = {name: float(value) for name, value in self.plan.measure.parameters}
         weights = trial_weights([self.kinds[trial] for trial in self.mass.utterances], **costs)
         found = self.plan.value(self.mass.reweight(weights))
@@ -241,7 +241,7 @@ class PricedTrials(PlannedMass):
         return replace(found, point=curve.point(-1) if at.everything else curve.at(at.threshold))
 
     def system(self, found: Value) -> MeasuredTrials:
-        """Measured system, ready to be measured again without a cluster."""
+        """The measured system, for intervals."""
         from spoofspan.uncertainty.trial_intervals import MeasuredTrials
 
         scores, point = cast("UtteranceScores", self.scores), cast("OperatingPoint", found.point)
@@ -251,7 +251,7 @@ class PricedTrials(PlannedMass):
 
 
 def _is_untimed(references: References, rules: Rules) -> bool:
-    """True if the references list spoofs alone, without durations, and no rule needs to know where utterances end."""
+    """True if the references list spoofs alone, without durations, and no rule needs durations."""
     untimed = references.durations is None and not references.names_both_classes
     return untimed and all(getattr(rules, name) in values for name, values in UNTIMED.items())
 
@@ -263,7 +263,7 @@ def _mass_of_references(
         raise UsageError("label='rounded' needs points of a resolution; utterances have label='any', or a fraction")
     touched: list[Touched] = []
     if _is_untimed(references, rules):
-        # a list of spoofs says who is spoofed, though not how long anybody lasts
+        # without durations, a list of spoofs still gives the class of each utterance
         rules.check_modality(references.modality)
         references, scores = pair(references, scores, rules, touched)
         classes = np.array(list(references.classes().values()), np.int8)
@@ -274,5 +274,5 @@ def _mass_of_references(
 
 
 def labels_of(truth: Truth) -> References | Mapping[str, str]:
-    """The labels of a protocol; what is none stays as it is."""
+    """The labels of a protocol; other labels are returned as they are."""
     return dict(zip(truth.utterance, truth.label, strict=True)) if isinstance(truth, Protocol) else truth
