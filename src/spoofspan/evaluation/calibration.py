@@ -1,8 +1,8 @@
-"""Calibrations learned on references: :func:`calibrate` for one system, :func:`fuse` for several, and their value.
+"""Calibrations learned on references: :func:`calibrate` for one system, :func:`fuse` for several, and their effect.
 
-What is weighed is what is measured: the time (or the utterances) of each class under each score, by the rules. A
-calibration carries the signature of what it was learned on. Its value is the costs of scores taken as log-likelihood
-ratios, before, after, and cross-validated (:func:`calibration_effects`).
+Scores are weighted by the time (or the number of utterances) of each class under them, by the rules of measures. A
+calibration carries the signature of its training data. Its effect is the cost of the scores as log-likelihood ratios:
+before, after, and cross-validated (:func:`calibration_effects`).
 """
 
 from __future__ import annotations
@@ -75,16 +75,16 @@ def calibrate(
     references
         Reference labels of a development set; for utterance scores also a protocol, or a label by utterance.
     scores
-        What the system said of that set, in time or of whole utterances.
+        The scores of that set, in time or of whole utterances.
     method
         ``"affine"``: a rising line, by logistic regression. ``"pav"``: the increasing map of least Cllr, by pooling
-        adjacent violators; it fits better and needs more data. Both leave the order of the scores as it was.
+        adjacent violators; it fits better and needs more data. Both keep the order of the scores.
     prior
-        The share of spoof to which logistic regression weighs the classes. One half minimises the Cllr.
+        The share of spoof for which logistic regression weights the classes. One half minimises the Cllr.
     ridge
-        A penalty of steep lines, for scores that separate the classes without an error; 0 for none.
+        A penalty on steep lines, for scores that separate the classes without an error; 0 for none.
     name
-        What the system is called in messages and in the calibration.
+        The name of the system in messages and in the calibration.
     convention, **rules
         As in :func:`spoofspan.evaluate`.
 
@@ -129,11 +129,10 @@ def fuse(
     references
         As in :func:`calibrate`.
     systems
-        The scores of each system by its name, of the same utterances. Hops may differ: the result has the time of the
-        finest.
+        The scores of each system by its name, of the same utterances. Hops may differ; the result has the finest one.
     method
-        ``"affine"``: the scores are weighted and added. ``"pav"``: each system gets a PAV map first, and its ratios are
-        weighted and added.
+        ``"affine"``: a weighted sum of the scores. ``"pav"``: each system gets a PAV map first, and the ratios are
+        weighted and summed.
     prior, ridge, convention, **rules
         As in :func:`calibrate`.
 
@@ -164,17 +163,17 @@ class LearningSet:
 
     names: tuple[str, ...]
     systems: tuple[Scores, ...] | tuple[UtteranceScores, ...]
-    rows: Scores | UtteranceScores  # where the rows lie
+    rows: Scores | UtteranceScores  # the times of the rows
     columns: tuple[Float64, ...]  # in bona fide polarity
     bona_fide: Int64
     spoof: Int64
-    signature: Any  # makes the Signature of a method
+    signature: Any  # a function that makes the Signature of a method
 
     @classmethod
     def of(
         cls, references: Truth, systems: Mapping[str, Any], convention: str, rules: Mapping[str, Any]
     ) -> LearningSet:
-        """Lay references under the scores of the systems, in an order that does not depend on that of the files."""
+        """Make a learning set of references and systems; the order of the files makes no difference."""
         check_systems(systems)
         names, given = tuple(systems), tuple(systems.values())
         options = EvaluationOptions(convention, rules=rules)
@@ -223,16 +222,16 @@ class LearningSet:
 
     @property
     def unit(self) -> Unit:
-        """Unit that is weighed."""
+        """The unit of the weights."""
         return "time" if isinstance(self.rows, Scores) else "utterances"
 
     @property
     def utterance(self) -> Int64:
-        """The utterance of every row, as its place among those of ``rows``."""
+        """The index of the utterance of every row."""
         return utterance_of_rows(self.rows.offsets) if isinstance(self.rows, Scores) else np.arange(len(self.rows))
 
     def learn(self, method: Method, prior: float, ridge: float) -> Calibration:
-        """Learn on everything."""
+        """Learn on all utterances."""
         with progress("learning the map"):
             learned = self._map(method, prior, ridge, np.ones(len(self.rows), bool))
         made = Calibration(learned, self.names, tuple(one.higher for one in self.systems), self.unit, prior, ridge)
@@ -242,7 +241,7 @@ class LearningSet:
         return replace(made, learned_on=self.signature(f"calibration-{made.method}", parameters).to_dict())
 
     def _map(self, method: Method, prior: float, ridge: float, wanted: Flags) -> LearnedMap:
-        """Learn on some utterances."""
+        """Learn on the flagged utterances."""
         some = np.flatnonzero(wanted[self.utterance] & (self.bona_fide + self.spoof > 0))
         columns = [column[some] for column in self.columns]
         bona_fide, spoof = self.bona_fide[some], self.spoof[some]
@@ -268,7 +267,7 @@ class LearningSet:
     def held_out(
         self, clusters: Mapping[str, str], method: Method, prior: float, ridge: float, folds: int = FOLDS
     ) -> Scores | UtteranceScores:
-        """Calibrate each utterance by a map that was learned without it and without others of its cluster."""
+        """Calibrate each utterance by a map that was learned without its cluster."""
         unknown = [utterance for utterance in self.rows.utterances if utterance not in clusters]
         refuse(unknown, lambda utterance: f"utterance {utterance!r} is in no cluster", "name the cluster of each")
         fold = _folds([clusters[utterance] for utterance in self.rows.utterances], folds)
@@ -299,14 +298,14 @@ def _amounts(mass: ScoreMass, rows: Scores | UtteranceScores) -> tuple[Int64, In
     bona_fide, spoof = np.zeros((2, rows.values.size), np.int64)
     for block in mass.blocks():
         numbers = block.scores.astype(np.int64)
-        # what rules make of one score may come in several pieces
+        # rules may divide one row into several pieces
         np.add.at(bona_fide, numbers, block.bona_fide)
         np.add.at(spoof, numbers, block.spoof)
     return bona_fide, spoof
 
 
 def _folds(clusters: Sequence[str], most: int) -> Int64:
-    """The fold of each utterance: clusters stay whole, and are dealt one by one from the largest on."""
+    """The fold of each utterance: clusters stay whole, and are assigned in turn, the largest first."""
     names, place, counts = np.unique(np.array(clusters), return_inverse=True, return_counts=True)
     if most < 2 or names.size < 2:
         raise UsageError(
@@ -326,7 +325,7 @@ MEASURED = ("eer", "cllr", "min-cllr", "act-dcf", "min-dcf")
 
 @dataclass(frozen=True)
 class CalibrationEffect:
-    """Costs of scores taken as log-likelihood ratios: of these the EER and the least costs need no calibration."""
+    """Costs of scores as log-likelihood ratios; the EER and the minimum costs do not depend on the calibration."""
 
     name: str
     eer: float
@@ -344,7 +343,7 @@ def calibration_effect(
     convention: str = "default",
     **rules: Unpack[RuleArguments],
 ) -> CalibrationEffect:
-    """Measure what scores are worth if they are taken as log-likelihood ratios."""
+    """Measure the costs of scores as log-likelihood ratios."""
     basis = "utterance" if isinstance(scores, UtteranceScores) else "range"
     names = [str(Measure.parse(f"{basis}-{one}")) for one in MEASURED]
     options = EvaluationOptions(convention, scores_are="llr", signed=False, rules=rules)
@@ -363,26 +362,26 @@ def calibration_effects(
     convention: str = "default",
     **rules: Unpack[RuleArguments],
 ) -> list[CalibrationEffect]:
-    """Measure a calibration, or a fusion, on the set that it was learned on, and by cross-validation.
+    """Measure a calibration or a fusion on its training data, and by cross-validation.
 
     Parameters
     ----------
     references, systems, convention, **rules
-        What it was learned on.
+        The training data.
     learned
-        What was learned.
+        The calibration.
     clusters
-        What is held out together: the cluster (speaker) of each utterance; without it, each utterance is alone.
+        The cluster (speaker) of each utterance, held out together; default: each utterance on its own.
     clusters_are
-        What the clusters are called.
+        The noun for a cluster.
     folds
-        How many groups of clusters are held out, one after the other; 0 for no cross-validation.
+        The number of folds, each of several clusters; 0 for no cross-validation.
 
     Returns
     -------
     list of CalibrationEffect
-        Of the scores as given and calibrated; held out, every utterance is calibrated by a map that was learned without
-        its cluster, and systems of a fusion also each for itself.
+        One for the scores as given, one for the calibrated scores, and one with every utterance calibrated by a map
+        that was learned without its cluster; for a fusion, also for each system on its own.
 
     """
     measure = partial(calibration_effect, references=references, convention=convention, **rules)

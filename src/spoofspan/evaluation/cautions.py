@@ -22,11 +22,11 @@ from spoofspan.evaluation.plan import Plan
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.operating_point import OperatingPoint, point_at
 
-# A rule that decides a larger share of the time is spoken of.
+# A rule that decides a larger share of the time gets a caution.
 MUCH = Fraction(5, 100)
-# A threshold that leaves less than this on one side is spoken of.
+# A threshold that leaves less than this share on one side gets a caution.
 HARDLY_ANY = Fraction(1, 100)
-# What each rule decides, in words, and where to look first.
+# The time that each rule decides, and what to check first.
 WATCHED = {
     "uncovered": "(time without a score); check the hop, the durations and the scores",
     "overlong": "(scores after the end); check the hop and the durations",
@@ -36,9 +36,9 @@ WATCHED = {
 
 
 def with_cautions(found: Measurement, plan: Plan, mass: ScoreMass, *, both_classes: bool) -> Measurement:
-    """A measurement of a whole corpus with these reasons, if there are any.
+    """Add cautions to the measurement of a whole corpus.
 
-    ``both_classes``: whether the references list bona fide ranges as well as spoofs.
+    ``both_classes``: the references list bona fide ranges as well as spoofs.
     """
     cautions = decided_by_rules(
         found.touched.values(), plan.rules, found.point, plan.measure.resolution, both_classes=both_classes
@@ -53,7 +53,7 @@ def with_cautions(found: Measurement, plan: Plan, mass: ScoreMass, *, both_class
 def decided_by_rules(
     touched: Iterable[Touched], rules: Rules, point: OperatingPoint, resolution: float | None, *, both_classes: bool
 ) -> tuple[str, ...]:
-    """Name the rules that decided more than 5 % of the time that is measured.
+    """Name the rules that decided more than 5 % of the measured time.
 
     >>> point = OperatingPoint(0.5, "bonafide", 0, 0, bona_fide=6 * 10**9, spoof=4 * 10**9)
     >>> held = Touched("uncovered", "hold", 3 * 10**9, 2)
@@ -79,7 +79,7 @@ def decided_by_rules(
 
 
 def beside_the_scores(point: OperatingPoint, point_at: Callable[[float], OperatingPoint]) -> tuple[str, ...]:
-    """Say that (nearly) everything lies on one side of a given threshold, and whether its mirror image does better.
+    """Warn if (nearly) everything lies on one side of a given threshold, and if its mirror image does better.
 
     >>> wrong = OperatingPoint(0.4, "spoof", 0, 99, bona_fide=100, spoof=100)
     >>> beside_the_scores(wrong, lambda at: OperatingPoint(at, "spoof", 5, 5, bona_fide=100, spoof=100))
@@ -99,7 +99,7 @@ def beside_the_scores(point: OperatingPoint, point_at: Callable[[float], Operati
 
 
 def note_called(scores: Scores, threshold: float, called: References) -> tuple[str, ...]:
-    """Say how much a threshold calls spoof, and whether it looks like one of other scores.
+    """Describe how much a threshold calls spoof, and warn if it looks like one of other scores.
 
     >>> scores = Scores.from_frames({"u1": [0.1, 0.9, 0.7, 0.2]}, hop=0.02, higher="spoof")
     >>> labels = [(0.0, 0.02, "bonafide"), (0.02, 0.06, "spoof"), (0.06, 0.08, "bonafide")]
@@ -124,7 +124,7 @@ def note_called(scores: Scores, threshold: float, called: References) -> tuple[s
 
 
 def refuse_strange_regions(regions: Regions | None, utterances: Collection[str]) -> None:
-    """Refuse regions that name no utterance at all: nothing would be left to measure.
+    """Refuse regions that name none of the utterances, as nothing would be left to measure.
 
     >>> refuse_strange_regions({"U1": [(0.0, 1.0)]}, ["u1"])
     Traceback (most recent call last):

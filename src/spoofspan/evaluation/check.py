@@ -1,4 +1,4 @@
-"""Checking files before measuring: every problem, and every second that a rule would decide. No number comes out."""
+"""Checks of references and scores before measuring: all problems, and the time that rules would decide."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Check:
-    """Findings: facts to read, time that rules would decide, and problems under the rules asked for."""
+    """Findings: facts, time that rules would decide, and problems under the given rules."""
 
     facts: dict[str, str]
     touched: tuple[Touched, ...]
     problems: tuple[str, ...]
-    notes: tuple[str, ...] = ()  # on what would not be measured
-    identified: bool = False  # a file of any kind was described, and nothing checked
+    notes: tuple[str, ...] = ()  # about inputs that would not be measured
+    identified: bool = False  # a file was only described, not checked
 
     @property
     def passed(self) -> bool:
-        """True if measuring would go through."""
+        """True if measuring would succeed."""
         return not self.problems
 
     def to_dict(self) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def check(
     convention: str = "default",
     **rules: Unpack[RuleArguments],
 ) -> Check:
-    """Check references, and scores against them, under a set of rules; labels with scores of whole utterances."""
+    """Check references, and scores against them, under a set of rules; or labels and scores of whole utterances."""
     if isinstance(scores, UtteranceScores):
         return _check_utterances(references, scores, EvaluationOptions(convention, rules=rules))
     check_references(references)
@@ -101,13 +101,13 @@ def _check_utterances(truth: Truth, scores: UtteranceScores, options: Evaluation
 
 
 def _spread(scores: Scores | UtteranceScores) -> str:
-    """The smallest and the largest score, their type, and what high ones mean."""
+    """Range, type and polarity of scores."""
     spread = f"{scores.values.min():g} to {scores.values.max():g}" if scores.values.size else "none"
     return f"{spread} ({scores.values.dtype}, higher = {scores.higher})"
 
 
 def _lenient(rules: Rules) -> Rules:
-    """The same rules with every refusal turned into something that only counts the time."""
+    """The same rules without refusals: the time is counted instead."""
     return replace(
         rules,
         gaps="ignore" if rules.gaps in ("error", "following") else rules.gaps,

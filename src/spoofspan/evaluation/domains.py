@@ -1,12 +1,12 @@
-"""Several corpora at once: how a system does on each, on all of them, and at one threshold for all.
+"""Several corpora (*domains*): each on its own, pooled, and at one threshold for all.
 
-For each corpus (*domain*): its EER, and both error rates at the one threshold that is carried over, that of a
-development corpus or, without one, that of all corpora pooled. For all of them:
+For each corpus: its EER, and both error rates at the carried threshold, which is that of a development corpus or,
+without one, that of all corpora pooled. For all of them:
 
-- the **mean** of the EERs, each with a threshold of its own, which a system in use does not have;
-- the **pooled** EER, of all corpora as one: there is one threshold, and large corpora weigh more;
-- the **degradation** of a corpus: its half total error rate at the carried threshold less its own EER. That is what it
-  costs not to know the domain.
+- the **mean** of the EERs, each at its own threshold, which a deployed system does not have;
+- the **pooled** EER, of all corpora as one: there is one threshold, and large corpora have more weight;
+- the **degradation** of a corpus: its half total error rate at the carried threshold minus its own EER, the cost of an
+  unknown domain.
 
 With a ``confidence``, each of these has an interval over other speakers; the degradation has a p-value; the mean has an
 interval over new corpora, and the next corpus a prediction interval (:mod:`spoofspan.uncertainty.domain_intervals`).
@@ -48,7 +48,7 @@ Corpora = Mapping[str, tuple[Truth, Scores | UtteranceScores]]
 
 @dataclass(frozen=True)
 class Domain:
-    """One corpus: its own EER with its threshold, and the error rates at the carried threshold."""
+    """One corpus, with its own EER and its error rates at the carried threshold."""
 
     name: str
     utterances: int
@@ -64,7 +64,7 @@ class Domain:
 
     @property
     def degradation(self) -> float:
-        """Cost of the carried threshold: HTER less the EER."""
+        """Cost of the carried threshold: HTER minus EER."""
         return self.hter - self.eer
 
     def to_dict(self) -> dict[str, Any]:
@@ -82,15 +82,15 @@ class DomainTable(Tabular):
     Parameters
     ----------
     measure
-        The EER that was measured: of ranges, points or utterances.
+        The EER of ranges, points or utterances.
     domains
         The corpora.
     pooled_eer, pooled_threshold
-        Of all corpora as one.
+        The EER of all corpora as one, and its threshold.
     threshold, threshold_of
-        What is carried over to every corpus, and where it comes from: a development corpus, or ``pooled``.
+        The threshold that is carried over to every corpus, and its source: a development corpus, or ``pooled``.
     over_corpora
-        The mean of the EERs over new corpora, and the EER of the next one, if intervals were asked for.
+        The mean of the EERs over new corpora, and the EER of the next one, if intervals were requested.
 
     Examples
     --------
@@ -147,7 +147,7 @@ class DomainTable(Tabular):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Reasons to look twice at intervals and p-values, each once, with the corpora they are about."""
+        """Cautions about intervals and p-values, each once, with the corpora concerned."""
         found: dict[str, list[str]] = {}
         for one in self.domains:
             for text in () if one.intervals is None else one.intervals.eer.warnings:
@@ -182,7 +182,7 @@ class DomainComparison:
     tables
         System -> its corpora.
     differences
-        Of every pair of systems, first - second: the mean over these corpora, and over new ones.
+        First - second of every pair of systems: the mean over these corpora, and over new ones.
 
     Examples
     --------
@@ -227,19 +227,19 @@ def measure_domains(
     Parameters
     ----------
     corpora
-        References and scores by the name of the corpus; or labels of whole utterances, and scores of these. The scores
-        must mean the same everywhere.
+        References and scores by the name of the corpus; or labels and scores of whole utterances. The scores of all
+        corpora must be on one scale.
     measure
         An EER: ``range-eer``, ``point-eer@20ms`` or ``utterance-eer``.
     dev
-        The corpus whose EER threshold is carried over to the others; without it, that of all corpora pooled.
+        The corpus whose EER threshold is carried over to the others; default: all corpora pooled.
     confidence
-        Level of intervals, as 0.95; without it there are none.
+        The level of intervals, such as 0.95; without it there are none.
     clusters
         Corpus -> utterance -> speaker, or crossed factors as in :class:`~spoofspan.Resampling`; None: each utterance
-        is a cluster. A speaker of the same name in two corpora is the same one.
+        is a cluster. Equal names of speakers in two corpora mean one speaker.
     clusters_are
-        What the clusters are, as ``"speaker"``.
+        The noun for a cluster, such as ``"speaker"``.
     convention, eer_rule, **rules
         As in :func:`spoofspan.range_eer`.
 
@@ -277,7 +277,7 @@ def compare_domains(
     Parameters
     ----------
     systems
-        System -> its corpora, as in :func:`measure_domains`. All systems have the same ones.
+        System -> its corpora, as in :func:`measure_domains`. All systems need the same corpora.
     measure, dev, confidence, clusters, clusters_are, convention, eer_rule, **rules
         As in :func:`measure_domains`.
 
@@ -316,7 +316,7 @@ def compare_domains(
 
 @dataclass(frozen=True, eq=False)
 class _Carried:
-    """A system on several corpora, and the threshold that is carried over to all of them."""
+    """A system on several corpora, with the threshold that is carried over."""
 
     corpora: Corpora
     eers: Mapping[str, MeasuredSystem]
@@ -327,7 +327,7 @@ class _Carried:
 def _table(
     corpora: Corpora, wanted: Measure, dev: str | None, options: EvaluationOptions
 ) -> tuple[DomainTable, _Carried]:
-    """Measure each corpus, all of them, and each at one threshold."""
+    """Measure each corpus, all pooled, and each at one threshold."""
     if wanted != wanted.eer:
         raise UsageError(f"several corpora are measured by an EER, which has a threshold to carry over, not {wanted}")
     if len(corpora) < 2:
@@ -359,7 +359,7 @@ def _ready(
     clusters: Mapping[str, Grouping] | None,
     clusters_are: str,
 ) -> MeasuredDomains:
-    """Leave out each cluster of all corpora."""
+    """The system without each cluster of all corpora in turn."""
     from spoofspan.uncertainty.clusters import Resampling
     from spoofspan.uncertainty.domain_intervals import MeasuredDomains, clusters_of_corpora
 

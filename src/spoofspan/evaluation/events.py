@@ -1,11 +1,11 @@
-"""Event measures by their spelling: references and proposals, or scores to make them of, in; measurements out.
+"""Event measures of references and proposals, or of scores from which proposals are made.
 
-Proposals are taken as they are. Scores become proposals under the rules of range measures (``docs/rules.md``, 8 to 14),
-at a threshold. Events are the spoof ranges that the references list, so rules that would make others are refused.
+Given proposals are used as they are. Scores become proposals under the rules of range measures (``docs/rules.md``, 8 to
+14), at a threshold. Events are the spoof ranges that the references list, so rules that would change them are refused.
 
-Groups of events, by their attack or length or by how far they are from the edges of words, are found among all
-proposals: a proposal that takes an event of another group takes none of this one. False proposals belong to no event,
-so only what is of each event by itself has such groups: recall, boundary errors and the mean IoU.
+Groups of events by attack, by length or by distance from the edges of words are matched among all proposals: a proposal
+that matches an event of another group matches none of this one. False proposals belong to no event, so only measures of
+single events have such groups: recall, boundary errors and the mean IoU.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from spoofspan.uncertainty import Interval
     from spoofspan.uncertainty.event_intervals import MeasuredEvents
 
-# What would make or change events, or what scores that are no proposals mean.
+# Values of rules that would change events, or that apply to scores but not to proposals.
 REFUSED: Mapping[str, Callable[[Any], bool]] = {
     "gaps": lambda value: value in ("spoof", "following"),
     "nonspeech": lambda value: value == "spoof",
@@ -72,16 +72,16 @@ OF_SCORES = ("uncovered", "slack", "overlong", "last_frame", "overlap", "partial
 
 @dataclass(frozen=True, eq=False)
 class Circumstances:
-    """Under which rules both sides meet, and where the proposals come from."""
+    """The rules of an event measure, and the origin of its proposals."""
 
     rules: Rules
     signed: dict[str, str]  # the rules about scores that a signature states
-    how: str  # as it stands in the signature
-    point: OperatingPoint  # where the proposals were made; its threshold is NaN where they were given
+    how: str  # the origin of the proposals, as in the signature
+    point: OperatingPoint  # of the proposals; its threshold is NaN if they were given
     utterances: int
     touched: tuple[Touched, ...] = ()
     notes: tuple[str, ...] = ()
-    threshold: Mapping[str, str] = field(default_factory=dict)  # a given one, as it is signed
+    threshold: Mapping[str, str] = field(default_factory=dict)  # a given threshold, as in the signature
 
     @property
     def given(self) -> bool:
@@ -90,20 +90,20 @@ class Circumstances:
 
     @property
     def shared(self) -> Mapping[str, str]:
-        """Settings that numbers of one measure share to be compared."""
+        """Settings that two numbers must share to be compared."""
         return {"value": self.how, **self.rules.spelled("range")}
 
     @property
     def counts_rows(self) -> bool:
-        """True if the value depends on how long each score lasts, and not only on the score of each instant."""
+        """True if the value depends on the rows of scores, and not only on the score of each instant."""
         return self.rules.last_frame == "drop" or "smoothing:1," not in self.how
 
     def signed_system(self, said: Mapping[str, str], slack: AbstractSet[int]) -> dict[str, str]:
-        """Identity of a system, given the hash of its scores and its automatic slack (ns)."""
+        """The part of a signature that identifies a system, of the hash of its scores and its automatic slack (ns)."""
         return {**said, **self.rules.system_slack(slack), **self.threshold}
 
     def measurement(self, measure: Measure, tally: EventTally, found: EventValue, **more: Any) -> EventMeasurement:
-        """The measurement of a value, of what was counted."""
+        """Make the measurement of a value and its counts."""
         point, notes = replace(self.point, spoof=tally.events), found.notes
         if found.beyond is not None and self.given:
             notes = (*notes, f"of the proposals with a confidence above {found.beyond!r}, the best choice of all")
@@ -133,7 +133,7 @@ class Circumstances:
 
 
 def _on_threshold_note(measure: Measure, pairs: int) -> str:
-    """Explain why the number may differ from that of code that rounds."""
+    """Explain a possible difference to code that rounds."""
     has, counts = ("has", "counts") if pairs == 1 else ("have", "count")
     if measure.event_kind.variant == "avdeepfake1m":
         outcome = f"{counts} as missed here; in the official code, 32-bit rounding decides"
@@ -144,13 +144,13 @@ def _on_threshold_note(measure: Measure, pairs: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Both sides, ready to be measured, and how they came about."""
+    """References and proposals under the rules, and their origin."""
 
     corpus: EventCorpus
     about: Circumstances
 
     def tally(self, measure: Measure) -> EventTally:
-        """Counts of a measure, with the pairs that lie exactly on its thresholds."""
+        """The counts of a measure, with the number of pairs exactly at its thresholds."""
         return replace(self.corpus.tally(measure), on_threshold=self.corpus.pairs_on_threshold(measure))
 
 
@@ -161,19 +161,19 @@ class EventEvaluation:
     references: References
     system: Scores | Proposals
     options: EvaluationOptions
-    # where the range EER is, and by which rule; needed only where no threshold is given
+    # the operating point of the range EER, and its rule; called only if no threshold is given
     eer: Callable[[], tuple[OperatingPoint, str]]
-    inputs: HashedInputs | None = None  # whose hashes are shared, where the system gave scores
+    inputs: HashedInputs | None = None  # with hashes to share; of scores only
 
     @property
     def proposing(self) -> ProposalOptions:
-        """Options for making proposals of scores."""
+        """The options for making proposals of scores."""
         return ProposalOptions(self.options.smoothing, self.options.min_duration, self.options.merge_gap)
 
     def measured(self, measure: Measure) -> EventMeasurement:
-        """Measure one thing."""
+        """Take one measure."""
         check_parameters(measure)
-        event_rules(self.options)  # what is refused in any case is refused before the threshold is looked for
+        event_rules(self.options)  # refuses before the threshold is computed
         if measure.event_kind.ranked and isinstance(self.system, Scores):
             self.system.refuse_decisions(str(measure))
         prepared = self.prepared_for(measure)
@@ -189,7 +189,7 @@ class EventEvaluation:
         return prepared.about.measurement(measure, tally, found, signer=signer, interval=interval)
 
     def ready(self, measure: Measure) -> MeasuredEvents:
-        """Measure one thing, ready to be measured again without any cluster."""
+        """Take one measure for intervals, which leave out its clusters."""
         found = self.measured(measure)
         return self._system(measure, self.prepared_for(measure), found.value)
 
@@ -201,7 +201,7 @@ class EventEvaluation:
         )
 
     def prepared_for(self, measure: Measure) -> Prepared:
-        """Both sides under the rules, as a measure needs them."""
+        """References and proposals (or scores at all thresholds) for a measure."""
         swept = measure.event_kind.all_thresholds and isinstance(self.system, Scores)
         return self._swept if swept else self._prepared
 
@@ -249,7 +249,7 @@ class EventEvaluation:
 
     @cached_property
     def _swept(self) -> Prepared:
-        """Scores, for measures of all thresholds."""
+        """Scores for measures over all thresholds."""
         scores = cast("Scores", self.system)
         for name in ("min_duration", "merge_gap"):
             if getattr(self.proposing, name):
@@ -270,7 +270,7 @@ class EventEvaluation:
         return Circumstances(rules, signed, how, point, len(references), overlay.undecided()[1])
 
     def _laid(self, scores: Scores) -> tuple[Rules, Overlay, References]:
-        """Both sides under the rules of ranges, and the references with how long their utterances are."""
+        """The overlay under the rules of ranges, and the references with the durations of their utterances."""
         rules = event_rules(self.options)
         if self.proposing.smoothing is not None:
             refuse_smoothing_ranges(scores)
@@ -283,7 +283,7 @@ class EventEvaluation:
         return rules, overlay, references
 
     def _threshold(self, scores: Scores) -> tuple[OperatingPoint, str, Mapping[str, str]]:
-        """Threshold of proposals, its source, and a given threshold as it is signed."""
+        """The threshold of proposals, its source, and a given threshold as in the signature."""
         threshold = self.options.threshold_for(scores)
         if threshold is None:
             at, rule = self.eer()
@@ -314,7 +314,7 @@ class EventEvaluation:
         return sign_hashes(str(measure), prepared.about.how, rules, hashes, system)
 
     def _signed_rules(self, prepared: Prepared) -> dict[str, str]:
-        """The rules that a signature states."""
+        """The rules to state in a signature."""
         references = prepared.corpus.references
         if self.inputs is not None:
             applied = self.inputs.applied_rules(prepared.about.rules, references.utterances)
@@ -328,7 +328,7 @@ class EventEvaluation:
 
 
 def event_rules(options: EvaluationOptions) -> Rules:
-    """The rules of event measures; those that would make or change events are refused."""
+    """The rules of event measures; rules that would change events are refused."""
     convention = options.convention
     if convention != "default":
         raise UsageError(f"the convention {convention!r} defines no event measure; leave it out, and state the rules")
@@ -345,7 +345,7 @@ def event_rules(options: EvaluationOptions) -> Rules:
 def crossed_events(
     corpus: CorpusInMemory, measure: Measure, columns: Columns, options: EvaluationOptions
 ) -> CrossedBreakdown:
-    """An event measure by one or two columns of metadata; proposals of scores are those of the whole corpus."""
+    """An event measure by one or two columns of metadata, with the proposals of the whole corpus."""
     how, options = options.resampling, replace(options, resampling=None)
     whole = corpus.evaluate([measure], options)[str(measure)]
     if isinstance(corpus.system, Scores) and not measure.event_kind.all_thresholds:
@@ -370,7 +370,7 @@ def _flag(name: str) -> str:
 
 
 def listing_hash(references: References) -> str:
-    """Hash the spoof ranges as they are listed: the published variants count touching ranges apart, in file order."""
+    """Hash the spoof ranges as listed: the published variants count touching ranges separately, in file order."""
     rows = np.flatnonzero(references.labels == SPOOF)
     hashed = ContentHash("listing 1")
     hashed.add_texts("ids", references.utterances)
@@ -381,7 +381,7 @@ def listing_hash(references: References) -> str:
 
 
 def proposals_hash(proposals: Proposals, *, as_listed: bool) -> str:
-    """Hash what a system proposed; ``as_listed`` also in which order, for variants to which that matters."""
+    """Hash proposals; ``as_listed`` includes their order, for variants that depend on it."""
     hashed = ContentHash("proposals 1, as listed" if as_listed else "proposals 1")
     files = np.flatnonzero(np.diff(proposals.offsets))
     order = files.tolist() if as_listed else sorted(files.tolist(), key=proposals.utterances.__getitem__)
@@ -407,7 +407,7 @@ NO_WORDS = "no words"
 def group_events(
     evaluation: EventEvaluation, measure: Measure, by: str, words: Words | None = None
 ) -> CrossedBreakdown:
-    """A measure of some events at a time, among all proposals."""
+    """A measure of each group of events among all proposals."""
     if by == "boundary" and words is None:
         raise UsageError(
             f"by='boundary' groups events by their distance from the edges of words, for {measure}; give these "
@@ -450,7 +450,7 @@ def group_events(
 
 
 def by_attack(references: References) -> dict[str, Flags]:
-    """The events of each attack; one that is united of ranges of several attacks has all their names."""
+    """Flags of the events of each attack; an event united from several attacks has all their names."""
     if references.attacks is None:
         raise UsageError(NO_ATTACKS)
     attacks, (_, heads) = references.attacks[references.labels == SPOOF], events_and_heads(references)
@@ -465,7 +465,7 @@ def by_attack(references: References) -> dict[str, Flags]:
 
 
 def by_length(references: References) -> dict[str, Flags]:
-    """The events between two lengths."""
+    """Flags of the events of each length."""
     events, _ = events_and_heads(references)
     lengths = events.ends - events.starts
     found = {name: (lengths >= low) & (lengths < high) for name, (low, high) in bins(LENGTHS).items()}
@@ -473,7 +473,7 @@ def by_length(references: References) -> dict[str, Flags]:
 
 
 def by_distance(references: References, words: Words) -> dict[str, Flags]:
-    """The events by the distance of their farther edge from a word's edge; both ends of an utterance count as edges."""
+    """Flags of the events by the distance of their farther edge from a word edge, or an end of the utterance."""
     if not any(words.get(utt) for utt in references.utterances):
         raise UsageError("references and words have no utterance in common; check the ids")
     events, _ = events_and_heads(references)
@@ -499,7 +499,7 @@ def by_distance(references: References, words: Words) -> dict[str, Flags]:
 
 
 def _to_nearest(edges: Int64, times: Int64) -> Int64:
-    """Distance of each time from the nearest edge; edges rise."""
+    """Distance of each time from the nearest of the sorted edges."""
     after = np.clip(np.searchsorted(edges, times), 1, edges.size - 1) if edges.size > 1 else np.zeros_like(times)
     nearest: Int64 = np.minimum(np.abs(times - edges[after]), np.abs(times - edges[np.maximum(after - 1, 0)]))
     return nearest

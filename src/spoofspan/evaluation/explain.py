@@ -82,9 +82,9 @@ def explain(subject: str) -> str:
 
 
 def nearest_subject(subject: str) -> str | None:
-    """The subject that was meant by a flag, a plural, a part of a name or a slip of the finger; None if none is near.
+    """The subject nearest to a flag, a plural, a part of a name or a misspelling; None if none is near.
 
-    What names a measure means that measure, not another one that is spelled alike.
+    Spellings of a measure lead to that measure, not to another one with a similar name.
 
     >>> nearest_subject("--slacks"), nearest_subject("Range EER"), nearest_subject("xyzzy")
     ('slack', 'range-eer', None)
@@ -293,7 +293,7 @@ def _about(name: str) -> str:
 
 
 def _explained_convention(fields: SignatureFields) -> Iterator[str]:
-    """The convention, or the nearest ones, and the rules that differ from it in words."""
+    """Lines about the convention, or the nearest ones, and the rules that differ from it."""
     if fields.convention is not None:
         found = {fields.convention: {name: value for name, value in fields.rules.items() if name in RULES}}
     elif fields.version < RULES_VERSION:
@@ -329,7 +329,7 @@ def _explained_systems(fields: SignatureFields) -> Iterator[str]:
 
 
 def _entries() -> Iterator[tuple[str, tuple[str, tuple[str, ...]]]]:
-    """Each word of the glossary, what is meant, and the names that have an explanation of their own."""
+    """Each word of the glossary with its meaning and the names that it refers to."""
     text = (files("spoofspan.evaluation") / "assets" / "glossary.txt").read_text(encoding="utf-8")
     for entry in text.split("\n\n")[1:]:  # the first is a comment
         words, _, rest = entry.partition("\n")
@@ -341,12 +341,12 @@ def _entries() -> Iterator[tuple[str, tuple[str, tuple[str, ...]]]]:
 SYNONYMS: Mapping[str, tuple[str, tuple[str, ...]]] = dict(_entries())
 
 
-# What a heading has besides its word: numbers, units, and of what so many are needed.
+# Parts of a heading besides its word: numbers, units, and the noun before "needed".
 _BESIDES = re.compile(r"[\d.,]+|%|\bpoints\b| s$|^\w+ (?=needed$)|:.*")
 
 
 def synonym(subject: str) -> str | None:
-    """Meaning of a word of the literature, or of a heading as it is printed; None if it is none.
+    """The meaning of a word of the literature, or of a printed heading; None if it is unknown.
 
     >>> [synonym(one).splitlines()[0] for one in ("FAR", "95 % from", "speakers needed", "within 0.80 points")]
     ['FAR (word)', '95 % from (word)', 'speakers needed (word)', 'within 0.80 points (word)']

@@ -1,4 +1,4 @@
-"""Measurements: a value with its operating point, what the rules touched, and its signature."""
+"""Measurements: a value with its operating point, the amounts touched by rules, and its signature."""
 
 from __future__ import annotations
 
@@ -26,46 +26,46 @@ if TYPE_CHECKING:
     from spoofspan.measures.bisection import Bisection, BisectionStep
     from spoofspan.uncertainty.spreads import Interval
 
-# How a signature says that events were found at every threshold of the scores.
+# In a signature: events were matched at every threshold of the scores.
 ALL_THRESHOLDS = "proposals:all-thresholds"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Measurement(LikeFloat, NearAttributes):
-    """A value with its threshold, its rates, what every rule touched, and its signature.
+    """A value with its threshold, its rates, the amounts touched by rules, and its signature.
 
     Parameters
     ----------
     measure
-        What was measured, in its canonical spelling.
+        The measure in its canonical spelling.
     value
         The value; shares are fractions of 1. NaN where ``undefined="nan"`` was asked for and there is none.
     point
-        The operating point it was taken at, for an EER the one nearest to FPR = FNR. Its threshold is NaN where all
-        thresholds count.
+        The operating point of the value; for an EER, the one nearest to FPR = FNR. Its threshold is NaN if the value is
+        over all thresholds.
     neighbours
         The operating points on both sides of the crossing, for an EER; else None and None.
     eer_rule
-        How the value was read off: the EER rule, or what stands in its place in the signature.
+        How the value was computed: the EER rule, or the entry in its place in the signature.
     convention, rules
         The named set of rules, and the rules that were applied.
     touched
-        What each rule decided: seconds and utterances, by rule.
+        The seconds and utterances that each rule decided, by rule.
     utterances
-        How many utterances were measured.
+        The number of utterances measured.
     exact_value
-        The value as a fraction, where it is exact.
+        The value as a fraction, if it is exact.
     warnings, notes
-        Reasons to look twice, and what a reader should know.
+        Cautions about the value, and remarks.
     signer
-        Makes the signature when it is first asked for.
+        Makes the signature when it is first requested.
     interval
-        The confidence interval, if one was asked for.
+        The confidence interval, if one was requested.
     breakdown
-        The groups, if they were asked for (``by=``).
+        The groups, if they were requested (``by=``).
 
-    A measurement is a number too: ``round(m, 4)``, ``100 * m``, ``np.mean([m, n])``, ``f"{m:.2%}"``. Where a threshold
-    is expected, it means its threshold.
+    A measurement is also a number: ``round(m, 4)``, ``100 * m``, ``np.mean([m, n])``, ``f"{m:.2%}"``. Given as a
+    threshold, it stands for its own threshold.
 
     Examples
     --------
@@ -103,22 +103,22 @@ class Measurement(LikeFloat, NearAttributes):
 
     @property
     def has_threshold(self) -> bool:
-        """True if the value was taken at a threshold, and not over all of them."""
+        """True if the value was taken at one threshold, and not over all of them."""
         return not math.isnan(self.point.threshold)
 
     @property
     def decision(self) -> str:
-        """The inequality that belongs to the threshold."""
+        """The inequality of a decision at the threshold."""
         return self.point.decision
 
     @property
     def false_positive_rate(self) -> float:
-        """FPR at the threshold; NaN where there is none."""
+        """FPR at the threshold; NaN without a threshold."""
         return self.point.false_positive_rate if self.has_threshold else math.nan
 
     @property
     def false_negative_rate(self) -> float:
-        """FNR at the threshold; NaN where there is none."""
+        """FNR at the threshold; NaN without a threshold."""
         return self.point.false_negative_rate if self.has_threshold else math.nan
 
     @property
@@ -133,27 +133,27 @@ class Measurement(LikeFloat, NearAttributes):
 
     @property
     def gap(self) -> float:
-        """``|FPR - FNR|`` at the threshold; NaN where there is none."""
+        """``|FPR - FNR|`` at the threshold; NaN without a threshold."""
         return self.point.gap if self.has_threshold else math.nan
 
     @cached_property
     def signature(self) -> Signature:
-        """The signature; hashes are computed when it is first asked for."""
+        """The signature; its hashes are computed on first access."""
         if self.signer is None:
             raise UsageError("this measurement was made without its inputs and has no signature")
         return replace(self.signer(), convention=self.convention)
 
     def __getstate__(self) -> dict[str, Any]:
-        """State for pickling and copying: its signature, and not the corpus that is needed to make one."""
+        """State for pickling and copying, with the signature instead of the corpus behind it."""
         signer = None if self.signer is None else partial(replace, self.signature)
         return {**vars(self), "signer": signer}
 
     def __format__(self, spelling: str) -> str:
-        """The value in a format, if one is given: ``f"{measurement:.2%}"``."""
+        """Format the value: ``f"{measurement:.2%}"``; without a format, as ``str``."""
         return format(self.value, spelling) if spelling else str(self)
 
     def __eq__(self, other: object) -> bool:
-        """Two measurements are equal if everything is but their intervals; a number is compared with the value."""
+        """Measurements are equal if all fields but their intervals are; a number is compared with the value."""
         if isinstance(other, Measurement):
             names = [one.name for one in fields(self) if one.compare]
             return type(self) is type(other) and all(getattr(self, one) == getattr(other, one) for one in names)
@@ -175,11 +175,11 @@ class Measurement(LikeFloat, NearAttributes):
         return self.value >= self._comparable(other)
 
     def __sub__(self, other: Any) -> Any:
-        """A difference is a comparison: only numbers that may be compared are subtracted."""
+        """Subtract a number, or the value of a measurement that is comparable."""
         return super().__sub__(self._comparable(other))
 
     def _comparable(self, other: Measurement | float) -> float:
-        """The value of the other one, if their signatures say that the two may be compared."""
+        """The value of another measurement, which must be comparable by its signature."""
         if not isinstance(other, Measurement):
             return other
         if apart := self.incomparable(other):
@@ -190,9 +190,9 @@ class Measurement(LikeFloat, NearAttributes):
         return other.value
 
     def incomparable(self, other: Measurement) -> list[str]:
-        """The differences between two signatures because of which the values may not be compared.
+        """Differences between two signatures that make the values incomparable.
 
-        A slack that was given for both is the same rule, also where it is the automatic one of one system only.
+        A slack that was given for both is the same rule, even if it is the automatic one of only one system.
         """
         apart = self.signature.differences(other.signature)
         if self.rules.slack == other.rules.slack:
@@ -223,12 +223,12 @@ class Measurement(LikeFloat, NearAttributes):
 
     @property
     def value_text(self) -> str:
-        """The value as it is read: shares in per cent, costs as they are."""
+        """The value as text: shares in per cent, costs as they are."""
         return number_text(self.measure, self.value) + " %" * in_percent(self.measure)
 
     @property
     def interval_text(self) -> str:
-        """The interval as it is read, without a unit; nothing if there is none."""
+        """The interval as text without a unit; empty without an interval."""
         if self.interval is None:
             return ""
         if self.interval.refused:
@@ -237,11 +237,11 @@ class Measurement(LikeFloat, NearAttributes):
 
     @property
     def interval_warnings(self) -> tuple[str, ...]:
-        """Reasons to look twice at the interval, or why there is none."""
+        """Cautions about the interval, or the reason for having none."""
         return () if self.interval is None else self.interval.warnings
 
     def touched_lines(self) -> list[str]:
-        """Decisions of the rules, a line each."""
+        """A line for each rule that decided something."""
         return [str(entry) for entry in self.touched.values()]
 
     @property
@@ -280,7 +280,7 @@ class BisectionMeasurement(Measurement):
     Parameters
     ----------
     bisection
-        The steps, and whether the precision was reached. The other parameters are those of :class:`Measurement`.
+        The steps, and if the precision was reached. The other parameters are those of :class:`Measurement`.
 
     Examples
     --------
@@ -302,7 +302,7 @@ class BisectionMeasurement(Measurement):
 
     @property
     def reached(self) -> bool:
-        """True if ``|FPR - FNR|`` got below the precision asked for."""
+        """True if ``|FPR - FNR|`` fell below the requested precision."""
         return self.bisection.reached
 
     @property
@@ -319,19 +319,19 @@ class BisectionMeasurement(Measurement):
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class EventMeasurement(Measurement):
-    """A value of events: spoofed ranges against the ranges that a system proposes.
+    """A value of events: spoofed ranges of the references against ranges proposed by a system.
 
-    ``threshold`` is where proposals were made of scores, NaN where they were given.
+    ``threshold`` is that of proposals made of scores, and NaN for given proposals.
 
     Parameters
     ----------
     events, proposals
-        How many there are on each side.
+        The number of events, and of proposals.
     parts
-        The numbers that the value is made of, by name.
+        The components of the value, by name.
     on_threshold
-        How many pairs of a proposal and an event have an IoU that is exactly a threshold. Code that computes in floats
-        may decide these otherwise. The other parameters are those of :class:`Measurement`.
+        The number of pairs of a proposal and an event with an IoU exactly at a threshold. Code that computes in floats
+        may decide these differently. The other parameters are those of :class:`Measurement`.
 
     Examples
     --------
@@ -351,7 +351,7 @@ class EventMeasurement(Measurement):
 
     @property
     def has_threshold(self) -> bool:
-        """No: an event is found or not, there are no rates of time at a threshold."""
+        """False: events have no rates of time at a threshold."""
         return False
 
     @property

@@ -1,7 +1,7 @@
-"""Two references of one corpus side by side: where they agree, how they are shifted, what that does to an EER.
+"""Comparison of two references of one corpus: agreement, time shift, and the effect on an EER.
 
-Labels are compared as written: bona fide, spoof, non-speech, and no label at all (gaps, and time past one of the two
-ends). Nothing is decided by a rule here; that is the point of the comparison.
+Labels are compared as written: bona fide, spoof, non-speech, and no label at all (gaps, and time after one of the two
+ends). No rule is applied to them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.mass.labelling import IGNORED, Labelling, cut_at_both, fill_as_written
 
 NAMES = ("bona fide", "spoof", "non-speech", "no label")
-# Shifts are looked for up to half a second, in steps of a millisecond.
+# Shifts are searched up to half a second, in steps of a millisecond.
 LONGEST_SHIFT, SHIFT_STEP = 500_000_000, 1_000_000
 
 
@@ -27,8 +27,8 @@ LONGEST_SHIFT, SHIFT_STEP = 500_000_000, 1_000_000
 class ReferenceDifference:
     """Differences between two references.
 
-    ``time[i][j]`` is the time (ns) that A labels ``NAMES[i]`` and B labels ``NAMES[j]``. ``shift`` is how much later
-    (ns) the boundaries of B lie, most likely; ``shift_support`` the share of A's boundaries with one of B's just there.
+    ``time[i][j]`` is the time (ns) that A labels ``NAMES[i]`` and B labels ``NAMES[j]``. ``shift`` is the most frequent
+    delay (ns) of the boundaries of B; ``shift_support`` is the share of boundaries of A with a boundary of B there.
     """
 
     utterances: tuple[str, ...]
@@ -40,16 +40,16 @@ class ReferenceDifference:
     shift_support: float
 
     def share(self, a: int, b: int) -> float:
-        """Of the time that A gives one label, the share that B gives another."""
+        """The share of the time with one label in A that has another label in B."""
         whole = sum(self.time[a])
         return self.time[a][b] / whole if whole else float("nan")
 
     @property
     def eer_interval(self) -> tuple[float, float]:
-        """The range EERs against B that scores can have which separate A perfectly (time B does not label ignored).
+        """Bounds of the range EER against B of scores that separate A perfectly (time without a label in B ignored).
 
-        Calling exactly A's spoofs spoof gives FPR and FNR against B. The EER of any such scores lies between the
-        smaller and the larger of the two; time that A does not label can be scored in any way, which widens it.
+        The spoofs of A, as decisions, have an FPR and an FNR against B. The EER of any such scores lies between the
+        smaller and the larger of the two; time without a label in A can have any scores, which widens the bounds.
         """
         wrong_bona_fide, wrong_spoof = self.time[SPOOF][BONA_FIDE], self.time[BONA_FIDE][SPOOF]
         free_bona_fide, free_spoof = (sum(self.time[a][b] for a in (2, 3)) for b in (BONA_FIDE, SPOOF))
@@ -62,7 +62,7 @@ class ReferenceDifference:
 
 
 def diff_references(a: References, b: References) -> ReferenceDifference:
-    """Compare two references on the utterances that both have."""
+    """Compare two references on their common utterances."""
     where = positions(a.utterances, b.utterances)
     both = np.flatnonzero(where >= 0)
     if not both.size:
@@ -108,7 +108,7 @@ def _boundaries(labelling: Labelling) -> tuple[Int64, Int64, Flags]:
 
 
 def _shift(a: Labelling, b: Labelling) -> tuple[int, float]:
-    """The commonest distance from a boundary of A to one of B in the same utterance and direction."""
+    """The most frequent distance from a boundary of A to one of B in the same utterance and direction."""
     utterance_a, time_a, into_a = _boundaries(a)
     utterance_b, time_b, into_b = _boundaries(b)
     distances: list[Int64] = []

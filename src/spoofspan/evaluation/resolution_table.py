@@ -1,14 +1,14 @@
-"""The resolution table: one row per system, range EER and point EERs at several resolutions (Tables 3 and 4).
+"""The resolution table: a row for each system, with the range EER and point EERs at several resolutions (Tables 3, 4).
 
 Scores of whole utterances have no resolutions; their table has a column for each measure of utterances.
 
-Read along a row: the same scores measured at ever coarser resolutions. Cells coarser than the row's hop are an easier
-task, not a better system. The floor of a row is what a perfect system of that hop would get. Read down a column: the
-same measure under the same rules on the same references, or the table is refused.
+A row has the same scores at ever coarser resolutions. Cells coarser than the hop of the row are an easier task, not a
+better system. The floor of a row is the range EER of a perfect system of that hop. A column has the same measure under
+the same rules on the same references, or the table is refused.
 
-The published scripts read one table from two label files. ``label_sources="nii-2023"`` does as they do: range EER, and
-points finer than the hop, from the ranges (RTTM); points at the hop or coarser from the label array of the hop. The
-cells of one column then differ in their references, and the table says so.
+The published scripts take one table from two label files. ``label_sources="nii-2023"`` does the same: the range EER,
+and points finer than the hop, from the ranges (RTTM); points at the hop or coarser from the label array of the hop. The
+cells of one column then differ in their references, and the table has a note.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ PAPER_RESOLUTIONS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
 
 LabelSources = Literal["one", "nii-2023"]
 LABEL_SOURCES = get_args(LabelSources)
-Said = Scores | Proposals | UtteranceScores  # what a system said
+Said = Scores | Proposals | UtteranceScores  # of one training of a system
 KINDS = {Scores: "scores in time", Proposals: "proposals", UtteranceScores: "scores of whole utterances"}
 
 
@@ -67,9 +67,9 @@ def point_measure(resolution: float) -> str:
 
 @dataclass(frozen=True)
 class TableCell:
-    """One number: the mean over seeds of one measure."""
+    """One measure: the mean over seeds."""
 
-    measurements: Mapping[str, Measurement]  # by seed; a single one may have an empty name
+    measurements: Mapping[str, Measurement]  # by seed; a single seed may have an empty name
 
     @property
     def value(self) -> float:
@@ -87,7 +87,7 @@ class TableCell:
 
     @cached_property
     def interval(self) -> Interval | None:
-        """For other test sets and, with several seeds, other seeds; None if not asked for, or if it was drawn."""
+        """The interval for other test sets and, with several seeds, other seeds; None without one, or if drawn."""
         found = [m.interval for m in self.measurements.values() if m.interval is not None]
         if len(found) < len(self.measurements) or len(found) == 1:
             return found[0] if found else None
@@ -97,7 +97,7 @@ class TableCell:
 
     @property
     def measurement(self) -> Measurement:
-        """The only measurement, where there is one seed."""
+        """The measurement of the only seed."""
         if len(self.measurements) != 1:
             raise UsageError(f"this cell is a mean over {len(self.measurements)} seeds; look at .measurements")
         return next(iter(self.measurements.values()))
@@ -115,15 +115,15 @@ class TableCell:
 
 @dataclass(frozen=True)
 class ResolutionRow:
-    """One system: its hop, its range EER, its point EERs by resolution, the floor of its hop, and other measures."""
+    """One system: its hop, range EER, point EERs by resolution, the floor of the hop, and further measures."""
 
     name: str
-    hop: float | None  # None for scores that are ranges or of whole utterances, and for proposals
+    hop: float | None  # None for ranges, scores of whole utterances and proposals
     ranges: TableCell | None  # the range EER; None for all but scores in time
     point_eers: Mapping[float, TableCell]
     floor: Measurement | None
     measures: Mapping[str, TableCell] = field(default_factory=dict)
-    training_resolution: float | None = None  # seconds, where it is known
+    training_resolution: float | None = None  # seconds, if it is known
 
     @property
     def range_eer(self) -> TableCell:
@@ -134,16 +134,16 @@ class ResolutionRow:
 
     @property
     def seeds(self) -> tuple[str, ...]:
-        """Over which the cells are means."""
+        """The seeds of the system."""
         return tuple(next(self.cells)[1].measurements)
 
     def is_native(self, resolution: float) -> bool:
-        """True if a resolution is that of the training, or the hop if the former is not known."""
+        """True if a resolution is the training resolution, or else the hop."""
         own = self.own_resolution
         return own is not None and resolution <= own * SAME and own <= resolution * SAME
 
     def is_coarser(self, resolution: float) -> bool:
-        """True if a resolution is coarser than that of the training, or than the hop: an easier task."""
+        """True if a resolution is coarser than the training resolution, or else the hop: an easier task."""
         return self.own_resolution is not None and resolution > self.own_resolution * SAME
 
     @property
@@ -153,7 +153,7 @@ class ResolutionRow:
 
     @property
     def eers(self) -> Iterator[tuple[str, TableCell]]:
-        """The EERs, with the column they stand in."""
+        """The EERs by column."""
         if self.ranges is not None:
             yield RANGE, self.ranges
         for resolution, cell in self.point_eers.items():
@@ -161,7 +161,7 @@ class ResolutionRow:
 
     @property
     def cells(self) -> Iterator[tuple[str, TableCell]]:
-        """All cells, with the column they stand in."""
+        """All cells by column."""
         yield from self.eers
         yield from self.measures.items()
 
@@ -197,7 +197,7 @@ class ResolutionTable(Tabular):
     rows
         A row for each system; ``table[0.02]`` or ``table["name"]`` is one of them.
     label_sources
-        Where the labels came from.
+        The source of the labels.
 
     Examples
     --------
@@ -278,16 +278,16 @@ def resolution_table(
     references
         Reference labels. Scores of whole utterances may have a protocol, or a label by utterance, instead.
     systems
-        Scores by the hop (seconds) that a system was trained at, or by its name; those of several seeds of one system
-        as a dict, seed -> scores. The mappings are read one entry at a time, so they may be lazy. Scores alone are one
-        system. Proposals have event measures only, and scores of whole utterances have measures of utterances only.
+        Scores by the training hop (seconds) or by the name of the system; several seeds as a dict, seed -> scores. The
+        mappings are read one entry at a time, so they may be lazy. Scores alone are one system. Proposals have event
+        measures only, and scores of whole utterances have measures of utterances only.
     resolutions
         The lengths of points in seconds.
     measures
-        Further columns, such as ``event-f1@iou=0.5``. Proposals and scores of whole utterances have no other columns;
-        without any, the latter have the utterance EER. What needs a threshold is taken where each system's EER is.
+        Further columns, such as ``event-f1@iou=0.5``. Proposals and scores of whole utterances have only these; the
+        default of the latter is the utterance EER. Measures at a threshold are taken at that of each system's EER.
     label_sources
-        ``"nii-2023"`` takes points at the hop or coarser from ``segment_labels``, as the published scripts do.
+        ``"nii-2023"`` takes points at the hop or coarser from ``segment_labels``, like the published scripts.
     segment_labels
         The label array of each hop (seconds).
     convention, eer_rule, **rules
@@ -295,7 +295,7 @@ def resolution_table(
     scores_are, asv_scores
         For ``measures`` that need them, as in :func:`spoofspan.evaluate`.
     resampling
-        How intervals are made, if they are wanted; those of means over seeds hold for other seeds too, and take the
+        Settings of intervals, if they are wanted. Intervals of means over seeds also hold for other seeds, and need the
         method ``"jackknife-t"``.
     smoothing, min_duration, merge_gap
         How proposals are made of scores, for event measures, as in :func:`spoofspan.evaluate`.
@@ -349,7 +349,7 @@ def resolution_table(
 
 
 def _further(measures: Sequence[str | Measure]) -> tuple[str, ...]:
-    """The spellings of further columns, none of which is there already."""
+    """The spellings of further columns; default columns are refused."""
     found = tuple(dict.fromkeys(str(one) for one in parse_measures(measures)))
     for one in found:
         if one == RANGE or one.startswith("point-eer@"):
@@ -368,7 +368,7 @@ class _Rows:
     more: tuple[str, ...]
 
     def rows(self, systems: Mapping[Any, Said | Mapping[str, Said]]) -> Iterator[ResolutionRow]:
-        """The rows: by hop, finest first, or by name in the order given."""
+        """The rows by hop, the finest first, or by name in the given order."""
         keys = list(systems)
         by_name = [isinstance(key, str) for key in keys]
         if any(by_name) and not all(by_name):
@@ -420,7 +420,7 @@ class _Rows:
             yield ResolutionRow(name, hop, found.get(RANGE), points, floor, more, trained)
 
     def _floor(self, hop: float, scored: Sequence[str]) -> Measurement:
-        """The floor of a hop, on the utterances that the systems were measured on."""
+        """The floor of a hop on the measured utterances."""
         references, options = cast("References", self.truth), self.options
         if options.rules.get("partial"):
             references = references.take(np.flatnonzero(positions(references.utterances, scored) >= 0))
@@ -431,7 +431,7 @@ class _Rows:
             return signed(floor)
 
     def _measure(self, scores: Said, hop: float | None, place: str) -> dict[str, Measurement]:
-        """Every measure of one system, signed, so that the scores need not be kept."""
+        """All measures of one system, signed, so that the scores need not be kept."""
         if isinstance(scores, UtteranceScores):
             return self._evaluate(self.truth, scores, self.more or (UTTERANCE,), place)
         if isinstance(scores, Proposals):
@@ -476,13 +476,13 @@ class _Rows:
 
 
 def signed(measurement: Measurement) -> Measurement:
-    """The same measurement with its signature computed, so that it no longer holds references and scores."""
+    """The same measurement with its signature computed, which releases references and scores."""
     signature = measurement.signature
     return replace(measurement, signer=lambda: signature)
 
 
 def _refuse_incomparable(table: ResolutionTable) -> None:
-    """Refuse a column whose numbers may not be compared."""
+    """Refuse a column of numbers that are not comparable."""
     first: dict[str, tuple[Measurement, str]] = {}  # by column: its first number, and where that is
     for row in table.rows:
         for column, cell in row.cells:
@@ -506,7 +506,7 @@ def _remedy(differ: Sequence[str]) -> str:
 
 
 def _refuse_other_utterances(table: ResolutionTable) -> None:
-    """Source of labels two sources, their utterances at least must be the same (the range EER has its own)."""
+    """Refuse two sources of labels with different utterances; the range EER has its own."""
     points = [
         (f"{row.name}, {column}", measurement.signature.comparable.rpartition("|")[2])
         for row in table.rows

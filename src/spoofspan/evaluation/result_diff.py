@@ -1,7 +1,7 @@
-"""The difference of two results: which rules and inputs differ, and how many points each rule explains.
+"""The difference of two results: rules and inputs that differ, and the effect of each rule.
 
-Each rule is changed alone, from A towards B, in the order in which rules are declared, the EER rule first. The effects
-of single rules need not add up to the whole difference; the rest is interaction.
+Each rule is changed on its own, from A to B, in the order of their declaration, the EER rule first. The effects of
+single rules need not add up to the whole difference; the rest is interaction.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RuleEffect:
-    """The effect of one rule on a value, changed alone from A towards B; ``reason`` says why there is none."""
+    """The effect of one rule on a value, changed on its own from A to B, or the ``reason`` for having none."""
 
     rule: str
     a: str
@@ -50,13 +50,13 @@ class MeasureDifference:
     measure
         The measure.
     a, b
-        The values as stated; NaN where a signature states none.
+        The values as stated; NaN for a signature without a value.
     differences
-        The fields of both signatures that differ.
+        The fields in which the signatures differ.
     effects
-        The effect of each rule, if the files were given.
+        The effect of each rule, if a corpus was given.
     measured
-        The values under the rules of A and of B, on the given files; None if none were given.
+        The values under the rules of A and of B on the given corpus; None without one.
     """
 
     measure: str
@@ -68,7 +68,7 @@ class MeasureDifference:
 
     @property
     def interaction(self) -> float:
-        """The part of the measured difference that the single rules do not explain."""
+        """The part of the measured difference that single rules do not explain."""
         if self.measured is None:
             return math.nan
         known = [one.effect for one in self.effects if not math.isnan(one.effect)]
@@ -88,7 +88,7 @@ class MeasureDifference:
 
 @dataclass(frozen=True)
 class ResultDiff:
-    """The difference of two results, measure by measure; ``notes`` name what only one of them has."""
+    """The difference of two results, measure by measure; ``notes`` list measures of only one of them."""
 
     a: str
     b: str
@@ -117,21 +117,21 @@ def diff_results(
     asv_scores: VerificationScores | VerificationErrors | None = None,
     regions: Regions | None = None,
 ) -> ResultDiff:
-    """Compare two results: rules, inputs and values, and with a corpus how many points each rule explains.
+    """Compare the rules, inputs and values of two results; with a corpus, also measure the effect of each rule.
 
     Parameters
     ----------
     a, b
         Results as :func:`spoofspan.verify` takes them: files, their contents, signatures or measurements.
     references, scores
-        The corpus, on which single rules are changed from A towards B.
+        The corpus on which single rules are changed from A to B.
     utterance_scores, boundary_scores, asv_scores, regions
         Further inputs, as in :func:`spoofspan.evaluate`.
 
     Returns
     -------
     ResultDiff
-        The measures that both have, each with what differs and, if a corpus is given, the effect of each rule.
+        The common measures, each with its differences and, if a corpus is given, the effect of each rule.
 
     Examples
     --------
@@ -202,7 +202,7 @@ class _Changes:
         self.notes: list[str] = []
 
     def explained(self, found: MeasureDifference, a: StatedMeasurement, b: StatedMeasurement) -> MeasureDifference:
-        """The same difference, with the effect of each rule."""
+        """The same difference with the effect of each rule."""
         start, end = (self._value_or_note(*one) for one in ((self.a, a), (self.b, b)))
         effects: list[RuleEffect] = []
         for name in ("eer", *(name for name in RULES if kind_of(a.measure) in RULES[name].of)):
@@ -226,7 +226,7 @@ class _Changes:
     def _value(
         self, result: StatedResult, stated: StatedMeasurement, changed: Mapping[str, str] | None = None
     ) -> float:
-        """The value of a measure under the rules of a result, some of them changed."""
+        """The value of a measure under the rules of a result, some of which may be changed."""
         alone = replace(result, measurements=(stated,))
         regions = self.regions if "regions" in alone.rules else None
         options: EvaluationOptions = alone.options(higher_of(self.corpus), regions, self.asv_scores)
@@ -253,6 +253,6 @@ class _Changes:
 
 
 def _spelled(one: StatedMeasurement, name: str) -> str:
-    """A rule or the EER rule as a result has it, also where it is that of the convention."""
+    """A rule or the EER rule of a result, stated or by its convention."""
     rules, eer_rule = convention_rules(one.measure, one.convention)[0]
     return one.fields.settings.get("eer", eer_rule) if name == "eer" else one.rules.get(name, rules[name])

@@ -1,16 +1,16 @@
-"""Signatures: a number travels with what it was computed from.
+"""Signatures: the rules and inputs behind a number.
 
-Two parts. Numbers whose ``comparable`` parts are equal may be compared: the same measure under the same rules on the
-same references. ``input`` identifies the scores, and the threshold if one was given. Both are generated from the
-objects that were used, never typed.
+A signature has two parts. Numbers with equal ``comparable`` parts may be compared: they are of the same measure under
+the same rules on the same references. ``input`` identifies the scores, and the threshold if one was given. Both are
+generated from the objects that were used.
 
 The comparable part states every rule about scores and points. Of the rules about references it states those that
-changed a label of the utterances measured (:class:`AppliedRules`), so that one corpus has one comparable part whatever
-file or object it came from. ``docs/decisions/0019-what-a-signature-states.md`` gives the reasons.
+changed a label of the measured utterances (:class:`AppliedRules`), so that one corpus has one comparable part for all
+files and objects. ``docs/decisions/0019-what-a-signature-states.md`` gives the reasons.
 
-The hashes are over a canonical form, so the same content has the same hash whatever container it came in: utterances
-sorted by id, touching ranges of equal label merged, edges in ns, scores as float64 in bona fide polarity; frames
-equal the ranges they stand for. Names of attacks change no value and are not hashed.
+The hashes are over a canonical form, so that equal content has equal hashes in any container: utterances sorted by id,
+touching ranges of equal label merged, edges in ns, scores as float64 in bona fide polarity; frames equal the same
+ranges. Names of attacks change no value and are not hashed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _ROWS = 1 << 16
 
 @dataclass(frozen=True)
 class Signature:
-    """The signature of a measurement: numbers whose ``comparable`` parts are equal may be compared.
+    """The signature of a measurement; numbers with equal ``comparable`` parts may be compared.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Signature:
     input
         A hash of the system's scores, and the threshold if one was given.
     convention
-        The named set of rules that the short form refers to. It is not compared: the rules are in ``comparable``.
+        The named set of rules for the short form. It is not compared, since the rules are in ``comparable``.
 
     Examples
     --------
@@ -81,17 +81,17 @@ class Signature:
 
     @cached_property
     def fields(self) -> SignatureFields:
-        """Every field by its name."""
+        """All fields by name."""
         return parse_signature(str(self))
 
     @property
     def short(self) -> str:
-        """The short form, for papers: at most 80 characters, which ``spoofspan explain`` and ``verify`` read."""
+        """The short form for papers, with at most 80 characters; ``spoofspan explain`` and ``verify`` read it."""
         return short_text(self.fields, self.convention)
 
     @property
     def short_comparable(self) -> str:
-        """The short form without the hash of the scores, where several systems share it."""
+        """The short form without the hash of the scores, for several systems."""
         return short_text(replace(self.fields, systems={}), self.convention)
 
     def differences(self, other: Signature) -> dict[str, tuple[str, str]]:
@@ -105,7 +105,7 @@ class Signature:
 
 
 class ReferencesHash:
-    """Hashes references, in pieces whose ids rise: ids, durations, labelled ranges and, if told so, their attacks."""
+    """Hash of references, added in pieces with rising ids: ids, durations, labelled ranges, optionally attacks."""
 
     def __init__(self, *, attacks: bool = False) -> None:
         self._hashed = ContentHash("references 2")
@@ -129,14 +129,14 @@ class ReferencesHash:
             self._hashed.add_texts("attacks", [names[attack] for attack in attacks[kept].tolist()])
 
     def digest(self) -> str:
-        """The hash of what was added."""
+        """The hash of all pieces."""
         return self._hashed.digest()
 
 
 class ScoresHash:
-    """Hashes scores, in pieces whose ids rise: ids and the piecewise-constant scores.
+    """Hash of scores, added in pieces with rising ids: ids and the piecewise-constant scores.
 
-    Neighbours with equal scores are one, unless ``rows`` count one by one.
+    Neighbours with equal scores are merged, unless ``rows`` are hashed one by one.
     """
 
     def __init__(self, *, rows: bool = False) -> None:
@@ -168,7 +168,7 @@ class ScoresHash:
                 hashed.add(name, column)
 
     def digest(self) -> str:
-        """The hash of what was added."""
+        """The hash of all pieces."""
         if self._decisions:  # they are not the same input as scores that happen to be 0 and 1
             self._hashed.add("decisions", b"hard")
         return self._hashed.digest()
@@ -176,19 +176,19 @@ class ScoresHash:
 
 @dataclass(frozen=True)
 class Digests:
-    """The hashes of a corpus; those of the scores row by row are there if they were asked for."""
+    """The hashes of a corpus; that of the rows of scores is optional."""
 
     references: str
     scores: str
     rows: str = ""
 
     def said(self, *, rows: bool) -> dict[str, str]:
-        """The hash of the scores as it is signed, row by row or as a function of time."""
+        """The hash of the scores for a signature, row by row or as a function of time."""
         return {"score-rows": self.rows} if rows else {"scores": self.scores}
 
 
 class CorpusHash:
-    """Hashes references and scores, in pieces whose ids rise."""
+    """Hashes of references and scores, added in pieces with rising ids."""
 
     def __init__(self, *, rows: bool) -> None:
         self._references = ReferencesHash()
@@ -203,12 +203,12 @@ class CorpusHash:
                 one.add(scores)
 
     def digests(self) -> Digests:
-        """The hashes of what was added."""
+        """The hashes of all pieces."""
         return Digests(self._references.digest(), *(one.digest() for one in self._scores))
 
 
 def references_hash(references: References, *, attacks: bool = False) -> str:
-    """Hash references: their labels in time, with the names of attacks if told so."""
+    """Hash the labels of references in time, optionally with the names of attacks."""
     hashed = ReferencesHash(attacks=attacks)
     hashed.add(references)
     return hashed.digest()
@@ -222,7 +222,7 @@ def scores_hash(scores: Scores, *, rows: bool = False) -> str:
 
 
 def utterance_scores_hash(scores: UtteranceScores) -> str:
-    """Hash what a system said of whole utterances."""
+    """Hash scores of whole utterances."""
     order = order_by_id(scores.utterances)
     hashed = ContentHash("utterance scores 1")
     hashed.add_texts("ids", chosen_ids(scores.utterances, order))
@@ -232,14 +232,14 @@ def utterance_scores_hash(scores: UtteranceScores) -> str:
 
 
 def used_hash(utterances: Sequence[str]) -> str:
-    """Number of utterances that were measured, and a hash of their ids."""
+    """The number of measured utterances, and a hash of their ids."""
     return f"{len(utterances)}:{utterances_hash(utterances)}"
 
 
 class AppliedRules:
-    """Finds the rules about references that change a label, in pieces whose ids rise.
+    """Rules about references that change a label, found in pieces with rising ids.
 
-    Regions are hashed as the time that they leave, so that any two that leave the same time are the same.
+    Regions are hashed by the time inside them, so that regions with the same time are equal.
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -248,7 +248,7 @@ class AppliedRules:
         self._regions = ContentHash("regions 2")
 
     def add(self, references: References, utterances: Sequence[str], rules: Rules | None = None) -> None:
-        """Add a piece: the utterances measured; ``rules`` are its own where regions differ from piece to piece."""
+        """Add the measured utterances of a piece, with rules of its own if regions differ from piece to piece."""
         rules = rules or self._rules
         if rules.regions is not None:
             utterances = sorted(utterances)
@@ -261,7 +261,7 @@ class AppliedRules:
             self._regions.add("labels", labelling.labels[kept].astype("<i8"))
 
     def spelled(self) -> dict[str, str]:
-        """The rules that were found, with their values as text."""
+        """The rules found, with their values as text."""
         found = dict(self._found)
         if "collar" in found and self._rules.collar_edges != "inside":
             found["collar_edges"] = self._rules.collar_edges
@@ -287,7 +287,7 @@ def _take(references: References, utterances: Sequence[str]) -> References:
 def _runs(
     offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]
 ) -> tuple[Int64, dict[str, npt.NDArray[Any]]]:
-    """The first row of each stretch of touching ranges with equal content, and where they lie, as it is hashed."""
+    """The first row of each run of touching ranges with equal content, and the columns to hash."""
     joined = within_utterances(offsets, (starts[1:] == ends[:-1]) & (content[1:] == content[:-1]))
     begins = np.ones(starts.size, np.bool_)
     begins[1:] = ~joined
@@ -315,13 +315,13 @@ def sign_hashes(
     Parameters
     ----------
     measure, read_off
-        What was measured, and how the value was read off.
+        The measure, and how the value was computed.
     rules
-        The rules that are stated, with their values.
+        The rules to state, with their values.
     hashes
-        Of the references, and of the utterances used.
+        Hashes of the references and of the measured utterances.
     system
-        What identifies the system: the hash of its scores or proposals by what they are, and a given threshold.
+        The identity of the system: the hash of its scores or proposals, and a given threshold.
     convention
         The named set of rules, for the short form.
     """
@@ -333,5 +333,5 @@ def sign_hashes(
 
 
 def given_threshold(threshold: float | None, higher: Higher) -> dict[str, str]:
-    """A given threshold as it is signed, in bona fide polarity as the scores are; nothing where none is given."""
+    """A given threshold for a signature, in bona fide polarity; empty without one."""
     return {} if threshold is None else {"threshold": shortest_text(mirrored(float(threshold), higher))}

@@ -4,14 +4,13 @@ A signature is printed in full, as ``comparable || input``, or short, for papers
 
     range-eer|default|eer:nearest|gaps:bonafide|rules:2|refs:7bfc076a|n:169|v0.1
 
-The short form names the measure, the convention, every rule that differs from it, the version of the rules, the first
-digits of the hashes, the number of utterances and the version of spoofspan. Where 80 characters are too few, digits are
-given up first, then the EER rule if it is the convention's own, then the hash of the scores; then names are cut to what
-tells them apart. What still does not fit is replaced by its number and a hash (``+2:1f3a``).
+The short form has the measure, the convention, every rule that differs from it, the version of the rules, the first
+digits of the hashes, the number of utterances and the version of spoofspan. If 80 characters are too few, digits are
+left out first, then the EER rule if it is that of the convention, then the hash of the scores; then names are shortened
+to unique prefixes. Fields that still do not fit are replaced by their number and a hash (``+2:1f3a``).
 
-A copy may have lost its line ends or gained some, with a hyphen or without; it may carry the comment sign of LaTeX, the
-escapes of Markdown or the ligatures of a PDF. What cannot be read is an error: half a signature says nothing about a
-number.
+A copy may have lost or gained line breaks, with or without hyphens; it may have the comment signs of LaTeX, the escapes
+of Markdown or the ligatures of a PDF. An incomplete signature is an error.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ MOST_CHARACTERS = 80
 _HASH = r"(?:[0-9a-f]{16}|unsigned-[0-9a-f]{8})"
 _DIGITS = r"(?:[0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{4})"
 _NUMBER = r"-?(?:[0-9.]+(?:e[+-]?[0-9]+)?|inf)"
-# Signatures of what eval does not measure by a name of the catalogue.
+# Measures in signatures that are not in the catalogue.
 BISECTION = re.compile(r"bisection-eer\((?P<quantiles>integer|real),(?P<precision>[0-9.e+-]+)\)")
 _OTHER_MEASURES = re.compile(rf"floor@[0-9.]+ms|{BISECTION.pattern}|calibration-[a-z-]+")
 _MADE = r"smoothing:(?P<smoothing>\d{1,5}),min_duration:(?P<min_duration>\d+ns),merge_gap:(?P<merge_gap>\d+ns)"
@@ -55,9 +54,9 @@ _READ_OFF = tuple(
         r"(?P<eer>.+)",
     )
 )
-# How proposals are made of scores, unless a signature says otherwise.
+# Default options of proposals, left out of short signatures.
 _MADE_BY_DEFAULT = {"smoothing": "1", "min_duration": "0ns", "merge_gap": "0ns"}
-# Settings as they stand in the short form, and what they may say there.
+# Settings in the short form, with patterns of their values.
 _SETTINGS = {
     "eer": r".+",
     "at": _NUMBER,
@@ -68,17 +67,17 @@ _SETTINGS = {
     "min_duration": r"[0-9.]+(?:ms|ns)",
     "merge_gap": r"[0-9.]+(?:ms|ns)",
 }
-# Hashes of the scores, by what they are of, as they stand in the short form.
+# Hashes of scores by kind, with their names in the short form.
 _SYSTEMS = {"scores": "scores", "score-rows": "rows", "utterance-scores": "utt-scores", "proposals": "proposals"}
 _INPUT = re.compile(
     rf"(?P<kind>{'|'.join(_SYSTEMS)}):(?P<hash>{_HASH}(?:,{_HASH})*)"
     rf"(?:\|slack:(?P<slack>\d+ns(?:,\d+ns)*))?(?:\|threshold:(?P<threshold>{_NUMBER}))?"
 )
 _SYSTEM_LINE = re.compile(rf"^[ \t]*(?P<name>\S.*?): (?P<input>{_INPUT.pattern})[ \t]*$", re.MULTILINE)
-# Fields of the short form that say the same in the long one.
+# Further fields of the short form, with patterns of their values.
 _SHORT_FIELDS = {"rules": r"\d{1,12}", "n": r"\d{1,12}", "refs": _DIGITS, "listing": _DIGITS, "labels": "given"}
 _BARS = re.compile(r"\|\s*\|")
-# What is no rule, and what it may say; the last three end every comparable part.
+# Fields that are no rules, with patterns of their values; the last three end every comparable part.
 _OTHER_FIELDS = {"utterance-scores": "given", "labels": "given", "listing": _HASH}
 _LAST_FIELDS = {"rules": r"[1-9]\d{0,5}", "references": _HASH, "utterances": rf"\d+:{_HASH}"}
 _FORMS = {
@@ -91,30 +90,28 @@ _FORMS = {
 
 @dataclass(frozen=True)
 class SignatureFields:
-    """The fields of a signature, whatever form it was printed in.
+    """The fields of a signature in any of its printed forms.
 
     Parameters
     ----------
     measure
         The measure, in its canonical spelling.
     settings
-        How the value was taken, by name: ``eer``, ``threshold``, ``scores-are``, ``asv-rates``, ``smoothing``, ...
+        Settings of the value by name: ``eer``, ``threshold``, ``scores-are``, ``asv-rates``, ``smoothing``, ...
     rules
-        The rules that are stated, with their values as text: in full, or (``short``) those that differ from the
-        convention.
+        The stated rules, with their values as text; in the short form, those that differ from the convention.
     hashes
-        ``references``, and ``utterances`` if it is stated; of a short signature their first digits.
+        ``references``, and ``utterances`` if stated; first digits only in a short signature.
     count
         The number of utterances.
     systems
-        By the name of the system, empty if there is one: the hash of its scores by what they are, ``slack``,
-        ``threshold``.
+        By the name of the system (empty for a single one): the hash of its scores by kind, ``slack``, ``threshold``.
     version
         The version of the rules.
     convention, spoofspan
-        The convention and the version of spoofspan; None where they are not stated.
+        The convention and the version of spoofspan; None if not stated.
     omitted
-        The hash of what did not fit into a short signature; empty if everything did.
+        The hash of fields that did not fit into a short signature; empty if all did.
     short
         Whether it was read from the short form.
     """
@@ -133,21 +130,21 @@ class SignatureFields:
 
     @property
     def system(self) -> Mapping[str, str]:
-        """Hash, slack and threshold of the only system, or of the first."""
+        """Hash, slack and threshold of the first system."""
         return next(iter(self.systems.values()), {})
 
     @property
     def system_hash(self) -> str:
-        """The hash of the scores, whatever they are."""
+        """The hash of the scores of any kind."""
         return next((value for name, value in self.system.items() if name in _SYSTEMS), "")
 
     @property
     def all_hashes(self) -> dict[str, str]:
-        """The hashes of the inputs: references, utterances and scores, by what these are."""
+        """The hashes of references, utterances and scores, by kind."""
         return {**self.hashes, **{name: value for name, value in self.system.items() if name in _SYSTEMS}}
 
     def named(self) -> dict[str, str]:
-        """Every field that makes numbers incomparable or identifies an input, by the name a person knows it by."""
+        """All fields that affect comparability or identify an input, by names for people."""
         found = {"measure": self.measure, **self.settings}
         found |= {f"rule {name}" if name in RULES else name: value for name, value in self.rules.items()}
         found |= {"version of the rules": str(self.version), **self.hashes}
@@ -159,7 +156,7 @@ class SignatureFields:
         return found | said
 
     def differences(self, other: SignatureFields) -> dict[str, tuple[str, str]]:
-        """The fields in which two signatures differ, by name; a short one says nothing of what it leaves out."""
+        """The fields in which two signatures differ, by name; fields that a short one leaves out are not compared."""
         first, second = self.named(), other.named()
         short = self.short or other.short
         found = {}
@@ -173,7 +170,7 @@ class SignatureFields:
         return found
 
     def under(self, convention: str) -> SignatureFields:
-        """The same fields as the short form has them: with a convention, and the rules that differ from it."""
+        """The fields as in the short form: with a convention, and the rules that differ from it."""
         settings = {name: value for name, value in self.settings.items() if _MADE_BY_DEFAULT.get(name) != value}
         rules, _ = nearest_rules(self.measure, self.rules, convention)
         systems = {
@@ -189,14 +186,14 @@ _MAY_BE_LEFT_OUT = ("eer", "utterances", "scores", "slack", "number of utterance
 
 
 def kind_of(measure: str) -> str:
-    """True if the rules of a measure are those of ``range`` or of ``point``."""
+    """The kind of rules of a measure: ``range`` or ``point``."""
     basis = "range" if _OTHER_MEASURES.fullmatch(measure) else Measure.parse(measure).basis
     return "range" if basis in ("range", "event") else "point"
 
 
 @cache
 def convention_rules(measure: str, convention: str) -> list[tuple[dict[str, str], str]]:
-    """The rules as text and the EER rules that a convention may have for a measure; none if it does not define it."""
+    """The sets of rules (as text) and EER rules of a convention for a measure; empty if it does not define any."""
     kind, sets = kind_of(measure), CONVENTIONS[convention].measures
     found = [sets[one] for one in (kind, f"finer-{kind}") if one in sets]
     # an utterance has one point, whatever its length
@@ -205,7 +202,7 @@ def convention_rules(measure: str, convention: str) -> list[tuple[dict[str, str]
 
 
 def nearest_rules(measure: str, stated: Mapping[str, str], convention: str) -> tuple[dict[str, str], str]:
-    """The stated rules that differ from a convention, and its EER rule; the fewest, where it has two sets of rules."""
+    """The stated rules that differ from a convention, and its EER rule; of two sets of rules, the nearer one."""
     found = [
         ({name: value for name, value in stated.items() if rules.get(name) != value}, eer_rule)
         for rules, eer_rule in convention_rules(measure, convention)
@@ -214,7 +211,7 @@ def nearest_rules(measure: str, stated: Mapping[str, str], convention: str) -> t
 
 
 def nearest_conventions(fields: SignatureFields) -> dict[str, dict[str, str]]:
-    """The conventions from which the stated rules and the EER rule differ least, with what differs."""
+    """The conventions that differ least from the stated rules and EER rule, with the differences."""
     found = {}
     for name in CONVENTIONS:
         if not convention_rules(fields.measure, name):
@@ -232,14 +229,14 @@ def nearest_conventions(fields: SignatureFields) -> dict[str, dict[str, str]]:
 
 
 def short_text(fields: SignatureFields, convention: str = "default", spoofspan: str = __version__) -> str:
-    """Write the short form of a signature that was read in full: the richest that has at most 80 characters."""
+    """The most detailed short form of a full signature with at most 80 characters."""
     return next(one for one in _short_texts(fields.under(convention), spoofspan) if len(one) <= MOST_CHARACTERS)
 
 
 def _short_texts(fields: SignatureFields, spoofspan: str) -> Iterator[str]:
     own_eer = {eer_rule for _, eer_rule in convention_rules(fields.measure, str(fields.convention))}
     kind, said = next(((key, value) for key, value in fields.system.items() if key in _SYSTEMS), ("", ""))
-    needed = kind not in ("scores", "score-rows")  # that others were given is not said elsewhere
+    needed = kind not in ("scores", "score-rows")  # other kinds are not stated elsewhere
 
     def written(
         spelled: Callable[[str, str], str],
@@ -283,7 +280,7 @@ def _short_settings(fields: SignatureFields) -> Iterator[tuple[str, str]]:
             yield "at", fields.system["threshold"]
 
 
-# Fields of the long form that the hash of the scores names again.
+# Fields of the long form that the kind of the hash implies.
 _IMPLIED = ("utterance-scores",)
 
 
@@ -292,7 +289,7 @@ def _whole(name: str, value: str) -> str:
 
 
 def _cut(name: str, value: str) -> str:
-    """A field with as many characters of its name and value as tell them apart, at least three of each."""
+    """A field with unique prefixes of its name and value, of at least three characters."""
     rule = RULES.get(name)
     if name == "eer" and value in EER_RULES:
         return f"eer:{_prefix(value, EER_RULES)}"
@@ -323,7 +320,7 @@ def _digest(text: str) -> str:
 
 
 def is_signature(text: str) -> bool:
-    """True if a text is meant as a signature, or as a part of one.
+    """True if a text looks like a signature or a part of one.
 
     >>> is_signature("range-eer|default|rules:2|refs:7bfc076a|v0.1"), is_signature("range-eer")
     (True, False)
@@ -355,7 +352,7 @@ def parse_signature(text: str) -> SignatureFields:
 
 
 def _plain(text: str) -> str:
-    """A signature without what the formats of output and the copy from a page put around it."""
+    """A signature without the marks of output formats and of copying from a page."""
     unquoted = _from_json(text)
     normal = unicodedata.normalize("NFKC", unquoted.replace("\u00ad\n", "").replace("\u00ad", ""))
     normal = re.sub("[\u2010-\u2015\u2212]", "-", normal).replace("\u200b", "")
@@ -365,10 +362,10 @@ def _plain(text: str) -> str:
 
 
 def _from_json(text: str) -> str:
-    """Both parts of a signature as JSON has them; any other text as it is."""
+    """Join both parts of a signature in JSON; any other text is returned as it is."""
     if '"comparable"' not in text:
         return text
-    from spoofspan.base.documents import parse_json  # it takes NumPy, which other words do without
+    from spoofspan.base.documents import parse_json  # imports NumPy
 
     inside = text.strip().rstrip(",")
     for candidate in (inside, f"{{{inside}}}"):
@@ -383,7 +380,7 @@ def _from_json(text: str) -> str:
 
 
 def refuse(reason: str) -> NoReturn:
-    """Say why a text is no signature."""
+    """Raise an error with the reason why a text is no signature."""
     raise UsageError(
         f"this signature cannot be read: {reason}; copy all of it, from the name of the measure to the last hash "
         "('spoofspan explain signature' says what it consists of)"
@@ -391,7 +388,7 @@ def refuse(reason: str) -> NoReturn:
 
 
 def _readings(piece: str) -> Iterator[str]:
-    """The texts that a piece with line breaks may have been: a hyphen before one may be part of it or not."""
+    """The possible texts of a piece with line breaks: a hyphen before one may belong to it or not."""
     first, *rest = re.split(r"-(?:\s+|$)", piece.strip())
     if len(rest) > 6:
         refuse(f"{piece.strip()!r} is broken too often")
@@ -400,7 +397,7 @@ def _readings(piece: str) -> Iterator[str]:
 
 
 def _read(piece: str, read: Callable[[str], T | None], what: str) -> T:
-    """The meaning of the first reading of a piece that has one."""
+    """The result of the first reading of a piece that is valid."""
     for one in _readings(piece):
         if (found := read(one)) is not None:
             return found
@@ -414,7 +411,7 @@ def _parsed_input(text: str) -> dict[str, str]:
 
 
 def _measure_at_end(text: str) -> str:
-    """The measure that a text ends with; words before it say whose signature it is."""
+    """The measure at the end of a text; words before it name the system."""
     words = re.split(r"(?<!-)\s+", text.strip())
     for first in reversed(range(len(words))):
         for name in _readings("".join(words[first:]).removeprefix("signature")):
@@ -424,7 +421,7 @@ def _measure_at_end(text: str) -> str:
 
 
 def is_measure(name: str) -> bool:
-    """True if a text is a measure as signatures spell it."""
+    """True if a text is a measure in the spelling of signatures."""
     try:
         Measure.parse(name)
     except UsageError:
@@ -455,7 +452,7 @@ def _parse_full(comparable: str, systems: Mapping[str, Mapping[str, str]]) -> Si
 
 
 def _settings(read_off: str) -> dict[str, str] | None:
-    """Computation of a value, by name; None if the text says nothing of that kind."""
+    """The settings of a value by name; None if the text is not valid."""
     for pattern in _READ_OFF:
         found = pattern.fullmatch(read_off)
         if found is None:
@@ -480,7 +477,7 @@ def _rule(text: str) -> tuple[str, str] | None:
 
 
 def _is_value(rule: Rule, value: str) -> bool:
-    """True if a signature may state this value of a rule."""
+    """True if a text is a value of a rule in a signature."""
     if value in rule.values:
         return True
     if rule.kind == "pooling":
@@ -554,13 +551,13 @@ def _short_field(piece: str) -> tuple[str, str]:
 
 
 def _by_prefix(text: str, names: Iterable[str]) -> str | None:
-    """The only name that a text is, or is the beginning of."""
+    """The name that equals a text, or else the only one that begins with it."""
     found = [one for one in names if one == text] or [one for one in names if len(text) > 2 and one.startswith(text)]
     return found[0] if len(found) == 1 else None
 
 
 def in_nanoseconds(value: str) -> str:
-    """Write milliseconds as signatures do.
+    """Convert milliseconds to the spelling of signatures.
 
     >>> in_nanoseconds("12.5ms"), in_nanoseconds("auto")
     ('12500000ns', 'auto')
@@ -570,7 +567,7 @@ def in_nanoseconds(value: str) -> str:
 
 
 def rule_value(name: str, text: str) -> Any:
-    """The value of a rule that a signature or a result file spells, as an argument.
+    """Convert the value of a rule in a signature or a result file to an argument.
 
     >>> rule_value("collar", "50000000ns"), rule_value("label", "3/10"), rule_value("slack", "auto")
     (0.05, 0.3, None)

@@ -1,8 +1,7 @@
-"""Results as they travel: the JSON of an evaluation or a signature, read back, and what it takes to measure again.
+"""Stated results: the JSON of an evaluation or a signature, read back, with the options to measure it again.
 
-A file states every rule of every measurement, so it is measured again under exactly these. A signature in full states
-the rules that a value depends on, a short one its convention and the rules that differ from it; what they leave out
-changed nothing on the data that were signed.
+A file states every rule of every measurement. A full signature states the rules that the value depends on, a short one
+the convention and the rules that differ from it; rules that are not stated changed nothing on the signed data.
 """
 
 from __future__ import annotations
@@ -43,16 +42,16 @@ _WRITE_ONE = "write one with: spoofspan eval ... --format json --out result.json
 
 @dataclass(frozen=True)
 class StatedMeasurement:
-    """One measurement of a result: the fields of its signature, and its part of the file if there is one.
+    """One measurement of a result: the fields of its signature, and its part of the file, if any.
 
     Parameters
     ----------
     fields
         The fields of its signature.
     rules
-        Every rule and its value as text; of a signature, the rules that it states.
+        All rules with their values as text; of a signature, the stated rules.
     plain
-        The measurement as the file has it; empty for a signature.
+        The measurement in the file; empty for a signature.
     """
 
     fields: SignatureFields
@@ -61,17 +60,17 @@ class StatedMeasurement:
 
     @property
     def measure(self) -> str:
-        """The measure, as the file names it."""
+        """The measure, as named in the file."""
         return str(self.plain.get("measure", self.fields.measure))
 
     @property
     def value(self) -> float:
-        """The value; NaN where none is stated."""
+        """The value; NaN if it is not stated."""
         return self._number("value")
 
     @property
     def threshold(self) -> float:
-        """The threshold that the value was taken at; NaN where none is stated."""
+        """The threshold of the value; NaN if it is not stated."""
         return self._number("threshold")
 
     def _number(self, name: str) -> float:
@@ -80,7 +79,7 @@ class StatedMeasurement:
 
     @property
     def convention(self) -> str:
-        """The convention that rules are stated against."""
+        """The convention of the measurement."""
         return str(self.plain.get("convention", self.fields.convention or "default"))
 
     @property
@@ -94,23 +93,23 @@ class StatedMeasurement:
 
     @property
     def eer_rule(self) -> str | None:
-        """The EER rule, if it is not that of the convention."""
+        """The EER rule, if it differs from that of the convention."""
         rule = self.fields.settings.get("eer")
         return None if rule == nearest_rules(self.measure, {}, self.convention)[1] else rule
 
 
 @dataclass(frozen=True)
 class StatedResult:
-    """Statements of a result file or a signature.
+    """The content of a result file or a signature.
 
     Parameters
     ----------
     name
-        The file, or what else it was read from, for messages.
+        The file or another source, for messages.
     measurements
         Its measurements, in order.
     spoofspan, rules_version
-        The versions it was made with; None where they are not stated.
+        The versions it was made with; None if not stated.
     plain
         The whole content of the file; empty for a signature.
     """
@@ -123,7 +122,7 @@ class StatedResult:
 
     @classmethod
     def read(cls, source: Source | StatedResult) -> StatedResult:
-        """Read a result file, its content, a signature in any printed form, or what was measured in Python."""
+        """Read a result file or its content, a signature in any printed form, or a result of Python."""
         if isinstance(source, StatedResult):
             return source
         if isinstance(source, Evaluation):
@@ -175,7 +174,7 @@ class StatedResult:
         )
 
     def of_system(self, hashes: Mapping[str, str]) -> StatedResult:
-        """The measurements of the system with these hashes, of a table of several; of the first if it is another."""
+        """Of a table of several systems, the measurements of the one with these hashes, or else of the first."""
         found: dict[str, list[StatedMeasurement]] = {}
         for one in self.measurements:
             known = next((kind for kind in one.fields.all_hashes if kind in hashes and kind != "references"), None)
@@ -197,17 +196,17 @@ class StatedResult:
 
     @property
     def is_file(self) -> bool:
-        """True if it states values, and not only how they were measured."""
+        """True for a file, which states values; a signature only states settings."""
         return bool(self.plain)
 
     @property
     def convention(self) -> str:
-        """The convention, which all measurements share."""
+        """The convention of all measurements."""
         return self.measurements[0].convention
 
     @property
     def rules(self) -> dict[str, Any]:
-        """The rules that were stated in addition to the convention, as arguments; regions as they are spelled."""
+        """The rules that differ from the convention, as arguments; regions as text."""
         found: dict[str, Any] = {}
         for one in self.measurements:
             for name, text in one.deviations.items():
@@ -215,7 +214,7 @@ class StatedResult:
         return found
 
     def setting(self, name: str) -> str | None:
-        """A setting of the first measurement that has it."""
+        """A setting, of the first measurement that has it."""
         return next((one.fields.settings[name] for one in self.measurements if name in one.fields.settings), None)
 
     def options(
@@ -225,7 +224,7 @@ class StatedResult:
         asv_scores: VerificationScores | VerificationErrors | None = None,
         resampling: Resampling | None = None,
     ) -> EvaluationOptions:
-        """Options of a repetition; ``higher`` is what high scores mean, which a given threshold depends on."""
+        """The options for measuring again; a given threshold depends on the polarity ``higher``."""
         rules = dict(self.rules)
         if "regions" in rules:
             if regions is None:
@@ -234,7 +233,7 @@ class StatedResult:
         elif regions is not None:
             raise UsageError(f"{self.name} was measured without regions; leave regions= (--regions) out")
         if not self.is_file and "proposals" not in self.measurements[0].fields.system:
-            # the hash of the utterances says which of them were measured
+            # the hash of the utterances identifies the measured ones
             rules.setdefault("partial", True)
         rates = self.setting("asv-rates")
         if self.setting("asv-scores") is not None and asv_scores is None:
@@ -256,12 +255,12 @@ class StatedResult:
 
     @property
     def eer_rule(self) -> str | None:
-        """The EER rule, if it is not that of the convention."""
+        """The EER rule, if it differs from that of the convention."""
         return next((one.eer_rule for one in self.measurements if one.eer_rule is not None), None)
 
     @property
     def proposing(self) -> dict[str, Any]:
-        """Options for making proposals from scores, as far as it is not as usual."""
+        """Options for making proposals from scores that differ from the defaults."""
         smoothing = self.setting("smoothing")
         found: dict[str, Any] = {} if smoothing in (None, "1") else {"smoothing": int(str(smoothing))}
         for name in ("min_duration", "merge_gap"):
@@ -271,12 +270,12 @@ class StatedResult:
 
     @property
     def scores_are(self) -> str | None:
-        """``llr`` or ``probability``, if measures take scores at their word."""
+        """``llr`` or ``probability``, if measures interpret the scores."""
         found = self.setting("scores-are")
         return None if found == "None" else found
 
     def threshold(self, higher: Higher | None) -> float | None:
-        """The threshold that was given, on the scale of the scores."""
+        """The given threshold, on the scale of the scores."""
         for one in self.measurements:
             text = one.fields.system.get("threshold") if "threshold" in one.fields.settings else None
             if text is not None:
@@ -288,14 +287,14 @@ class StatedResult:
 
 @dataclass(frozen=True)
 class LearnedThreshold:
-    """A threshold from a file, and the hashes of what it was learned on, where they are stated."""
+    """A threshold from a file, with the hashes of its development data if they are stated."""
 
     value: float
     hashes: Mapping[str, str] = field(default_factory=dict)
     source: str = ""  # name of the file
 
     def warn_if_learned_here(self, signature: Signature) -> None:
-        """Warn where it was learned on the very references and utterances that a measurement is of."""
+        """Warn if it was learned on the references and utterances of a measurement."""
         if "references" in self.hashes and all(one in signature.comparable for one in self.hashes.values()):
             warn_user(
                 f"the threshold in {self.source} was learned on this very test set, so what is measured with it is too "
@@ -305,9 +304,9 @@ class LearnedThreshold:
 
 
 def read_threshold(path: Path, measures: Sequence[str], *, given: bool = False) -> LearnedThreshold:
-    """Read the threshold of the EER, of the same basis as the measures, from the JSON of an evaluation.
+    """Read the threshold of the EER with the basis of the measures from the JSON of an evaluation.
 
-    ``given`` utterance scores have thresholds of their own, which must not be mixed up with those of lowest scores.
+    ``given``: utterance scores are given; their thresholds differ from those of the lowest scores.
     """
     bases = {str(Measure.parse(one).eer) for one in measures}
     if len(bases) > 1:
@@ -351,7 +350,7 @@ def _read_file(path: Path, or_else: str) -> Any:
 
 
 def _measurements_in(plain: Any) -> Iterator[Mapping[str, Any]]:
-    """The measurements of systems anywhere in the JSON of another command, such as table."""
+    """The measurements of systems in the JSON of another command, such as table."""
     if isinstance(plain, Mapping):
         if "short_signature" in plain and not str(plain.get("measure")).startswith("floor@"):
             yield plain
@@ -363,7 +362,7 @@ def _measurements_in(plain: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _stated(plain: Mapping[str, Any], name: str, version: object) -> StatedMeasurement:
-    """One measurement of a file, each part of which has the type that it should have."""
+    """Read one measurement of a file, and check the types of its parts."""
     if "signature" in plain and ("rules" not in plain or "short_signature" not in plain):
         raise DataError(
             f"{name}: an old result (spoofspan {version}) that does not state its rules; measure again, or give one of "

@@ -1,4 +1,4 @@
-"""Verification: a stated result is measured again, and confirmed, or every difference is named."""
+"""Verification: a stated result is measured again, and either confirmed or all differences are named."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ if TYPE_CHECKING:
     from spoofspan.measures.costs import VerificationErrors
     from spoofspan.uncertainty.clusters import Resampling
 
-# Of a measurement, what is compared by other means, or is a text for people.
+# Fields of a measurement that are compared in other ways, or are text for people.
 _RATES = "confusion"  # follows from the rates
 _NOT_COMPARED = ("signature", "short_signature", "rules", "hashes", "warnings", "notes", "decision", "reason", _RATES)
 _OF_INTERVALS = ("interval", "intervals", "differences")
 MOST_REPLICATES = 100_000  # of a bootstrap that a file asks for
-# Sums of floats depend on the processor in their last digits.
+# The last digits of sums of floats depend on the processor.
 _CLOSE = {"rel_tol": 1e-9, "abs_tol": 1e-12}
 
 
 @dataclass(frozen=True)
 class ResultDifference:
-    """One thing in which a result and its repetition differ.
+    """One difference between a result and its repetition.
 
     Parameters
     ----------
     name
-        The thing: ``references``, ``scores``, ``rule gaps``, ``version of spoofspan``, ``value``, ...
+        The field: ``references``, ``scores``, ``rule gaps``, ``version of spoofspan``, ``value``, ...
     stated, found
-        As the result states it, and as it was found.
+        The field as stated, and as found.
     measure
-        The measure it belongs to; empty if it concerns all of them.
+        The measure concerned; empty for all.
     """
 
     name: str
@@ -74,13 +74,13 @@ class Verification:
     Parameters
     ----------
     result
-        The file or signature that was verified.
+        The name of the verified file or signature.
     differences
-        Everything that differs; empty if the result is confirmed.
+        All differences; empty if the result is confirmed.
     evaluation
-        What was measured again; empty if that was not possible.
+        The repetition; empty if that was not possible.
     notes
-        What was not repeated, and what may explain a difference.
+        Parts that were not repeated, and possible reasons for a difference.
 
     Examples
     --------
@@ -133,29 +133,29 @@ def verify(
     columns: Mapping[str, Mapping[str, str]] | ReadColumn | None = None,
     value: str | float | None = None,
 ) -> Verification:
-    """Measure a result again under the rules that it states, and say whether it is confirmed, or what differs.
+    """Measure a result again under its stated rules, and confirm it or report the differences.
 
     Parameters
     ----------
     result
-        The JSON of ``spoofspan eval`` (a path, or its content), a signature in any printed form, or what was measured
-        in Python.
+        The JSON of ``spoofspan eval`` (a path, or its content), a signature in any printed form, or a result of
+        Python.
     references, scores
         The corpus as in :func:`spoofspan.evaluate` or :func:`spoofspan.evaluate_utterances`; or, alone, a corpus in
         shards (:func:`spoofspan.sharded`).
     utterance_scores, boundary_scores, asv_scores, asv_rates, regions
         Further inputs of the result, as in :func:`spoofspan.evaluate`.
     columns
-        The columns of metadata (:func:`spoofspan.read_metadata`) that groups and intervals are made by, or a function
-        that reads one.
+        The columns of metadata (:func:`spoofspan.read_metadata`) for groups and intervals, or a function that reads
+        one.
     value
-        With a signature: the value that was published with it, as it is printed: ``"5.21%"`` or ``0.0521``. It is
-        compared to as many decimals as it has.
+        With a signature: the published value as printed, such as ``"5.21%"`` or ``0.0521``. It is compared to as many
+        decimals as it has.
 
     Returns
     -------
     Verification
-        True if the result is confirmed; otherwise ``differences`` names what differs.
+        True if the result is confirmed; otherwise ``differences`` lists all differences.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def verify(
 
 @dataclass
 class _Repetition:
-    """A result, and the corpus it is measured on again; differences are collected by measure and name."""
+    """A result and the corpus of the repetition; differences are collected by measure and name."""
 
     result: StatedResult
     corpus: Corpus
@@ -208,9 +208,9 @@ class _Repetition:
     notes: list[str] = field(default_factory=list)
 
     def differ(self, name: str, stated: object, found: object, measure: str = "", *, measured: bool = False) -> None:
-        """Note a difference; what concerns the inputs or the versions is noted once for all measures.
+        """Note a difference; differences of inputs or versions are noted once for all measures.
 
-        Of what was ``measured``, only values are noted once a cause is known: thresholds and rates follow it.
+        After a cause is known, only values of ``measured`` fields are noted: thresholds and rates follow from it.
         """
         if measured and self.causes and name != "value":
             return
@@ -219,7 +219,7 @@ class _Repetition:
         self.differences.setdefault((measure, name), ResultDifference(name, _text(stated), _text(found), measure))
 
     def compare(self) -> None:
-        """Measure again and compare everything that the result states."""
+        """Measure again and compare all that the result states."""
         self._compare_versions()
         for one in self.result.measurements:
             self._contradictions(one)
@@ -254,7 +254,7 @@ class _Repetition:
                 self.differ("version of the rules", one.fields.version, RULES_VERSION)
 
     def _contradictions(self, one: StatedMeasurement) -> None:
-        """The fields of a file that its own signature contradicts."""
+        """Note fields of a file that contradict its own signature."""
         if not one.plain:
             return
         for name, value in one.fields.rules.items():
@@ -301,12 +301,12 @@ class _Repetition:
             self.differ(name, one, two, stated.measure)
 
     def _apart(self, stated: Any, found: Any) -> Iterator[tuple[str, Any, Any]]:
-        """The places in which plain data differ, without intervals that were not repeated."""
+        """The differences of plain data, without intervals that were not repeated."""
         skipped = _NOT_COMPARED if self.with_intervals else (*_NOT_COMPARED, *_OF_INTERVALS)
         return _apart(stated, found, skipped)
 
     def _resampling(self) -> Resampling | None:
-        """Resampling of the intervals of the file; None if there are none, or if they cannot be repeated."""
+        """The resampling of the intervals in the file; None if there are none, or if they cannot be repeated."""
         stated = next((one.plain["interval"] for one in self.result.measurements if one.plain.get("interval")), None)
         if not isinstance(stated, Mapping):
             return None
@@ -373,7 +373,7 @@ class _Repetition:
             self.differ(f"{where}, {name}", one, two, measure, measured=True)
 
     def _compare_inputs(self) -> None:
-        """Compare the hashes of what was given, where nothing could be measured."""
+        """Compare the hashes of the inputs, if nothing could be measured."""
         given = self.corpus.input_hashes()
         for one in self.result.measurements:
             for name, stated in one.fields.all_hashes.items():
@@ -382,7 +382,7 @@ class _Repetition:
                     self.differ(_input_name(name), stated, found)
 
     def compare_value(self, value: str | float) -> None:
-        """Compare the value of the only measurement with a published one, to as many decimals as that has."""
+        """Compare the value of the only measurement with a published one, to the decimals of the latter."""
         if len(self.evaluation) != 1:
             if self.differences:
                 return
@@ -405,7 +405,7 @@ class _Repetition:
             self.differ("value", text, found.value_text if percent else found.value, found.measure)
 
     def explain(self) -> None:
-        """Name the rule under which the first wrong value would be right, if no rule or input is known to differ."""
+        """Note the rule that would reproduce the first wrong value, if no rule or input is known to differ."""
         if any(name in _OF_ALL or name.startswith("rule ") for _, name in self.differences):
             return
         wrong = {measure for measure, name in self.differences if name == "value"}
@@ -428,7 +428,7 @@ _OF_ALL = ("references", "scores", "utterances", "number of utterances", "versio
 
 
 def measured_again(result: StatedResult, corpus: Corpus, options: EvaluationOptions) -> Evaluation:
-    """Measure what a result states, as it was measured."""
+    """Measure the measures of a result under given options."""
     first = BISECTION.fullmatch(result.measures[0])
     if first is not None:
         from spoofspan.evaluation.evaluate import bisection_eer
@@ -447,7 +447,7 @@ def measured_again(result: StatedResult, corpus: Corpus, options: EvaluationOpti
     evaluation = corpus.evaluate(result.measures, options)
     if result.is_file:
         return evaluation
-    # which utterances count is a rule that only their hash shows
+    # the rule that selects utterances is only visible in their hash
     stated = result.measurements[0].fields
     for rule in RULES["utterances"].values:
         if _same_utterances(stated.hashes.get("utterances"), stated.count, evaluation):
@@ -462,11 +462,11 @@ def _same_utterances(used: str | None, count: int | None, evaluation: Evaluation
     return used in (None, fields.hashes["utterances"]) and count in (None, fields.count)
 
 
-_SECONDS = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.025, 0.04, 0.05, 0.1, 0.2, 0.25, 0.5)  # that people choose
+_SECONDS = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.025, 0.04, 0.05, 0.1, 0.2, 0.25, 0.5)  # common values
 
 
 def _single_changes(options: EvaluationOptions, kind: str) -> Iterator[tuple[str, EvaluationOptions]]:
-    """The options with one rule changed, or with another convention, in words."""
+    """The options with one rule or the convention changed, each with a description."""
     for name in EER_RULES:
         if name != "bucketed":
             yield f"the EER rule {name}", replace(options, eer_rule=name)
@@ -479,7 +479,7 @@ def _single_changes(options: EvaluationOptions, kind: str) -> Iterator[tuple[str
 
 
 def _apart(stated: Any, found: Any, skipped: Sequence[str], where: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """The places in which plain data differ, ``skipped`` names left out; numbers are compared to nine digits."""
+    """The differences of plain data without ``skipped`` names; numbers are compared to nine digits."""
     if isinstance(found, Mapping):
         stated = stated if isinstance(stated, Mapping) else {}
         for name, value in found.items():
@@ -511,7 +511,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _entries(plain: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    """The breakdowns of a file that have the shape of one; others are refused."""
+    """The breakdowns of a file; entries of another shape are refused."""
     found = plain.get(name, [])
 
     def is_breakdown(one: Any) -> bool:
@@ -542,7 +542,7 @@ def _input_name(name: str) -> str:
 
 
 def higher_of(corpus: Corpus) -> Higher | None:
-    """Meaning of high scores; None for proposals, which have no threshold."""
+    """Meaning of high scores; None for proposals."""
     with suppress(UsageError):
         return corpus.higher
     return None

@@ -1,4 +1,4 @@
-"""Words as units of measurement: each word of an alignment becomes an utterance of its own.
+"""Words as units of measurement: each word of an alignment becomes an utterance.
 
 A word is spoof if any of it is, and its score is the lowest (in bona fide polarity) of the scores that it overlaps, as
 in measures of utterances. So ``utterance-eer`` of the words is the word-level EER, with all rules (``pooling``),
@@ -34,10 +34,10 @@ class WordCorpus:
     references: References
     scores: Scores
     utterance_of: Mapping[str, str]
-    without_words: int  # utterances that have none
+    without_words: int  # number of utterances without words
 
     def column(self, of_utterances: Mapping[str, str] | None = None) -> dict[str, str]:
-        """A column of utterances (their speaker), for words; without one, the utterance itself."""
+        """A column of utterances (such as speakers) for words; default: the utterance of each word."""
         known = {utt: utt for utt in self.utterance_of.values()} if of_utterances is None else of_utterances
         return {word: known[utt] for word, utt in self.utterance_of.items() if utt in known}
 
@@ -51,19 +51,19 @@ class WordCorpus:
 
 
 def cut_into_words(references: References, scores: Scores, words: Words) -> WordCorpus:
-    """Make an utterance of each word; time outside of words is left out.
+    """Make an utterance of each word; time outside words is left out.
 
     Parameters
     ----------
     references, scores
         Reference labels and system scores.
     words
-        Where words begin and end (:func:`spoofspan.formats.text.alignments.read_alignment`).
+        Times of words (:func:`spoofspan.formats.text.alignments.read_alignment`).
 
     Returns
     -------
     WordCorpus
-        Both sides, by word. The id of a word is that of its utterance, its number from 1, and the word.
+        Both sides by word. The id of a word is the id of its utterance, its number from 1, and the word.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def cut_into_words(references: References, scores: Scores, words: Words) -> Word
 
 @dataclass(frozen=True, eq=False)
 class _Spans:
-    """All words: the number of their utterance, in order, and their times (ns)."""
+    """All words in order: the index of their utterance, and their times (ns)."""
 
     known: Sequence[str]
     owner: Int64
@@ -131,7 +131,7 @@ class _Spans:
     def of(
         self, utterances: Sequence[str], offsets: Int64, begins: Int64, finishes: Int64
     ) -> tuple[Int64, Int64, Int64, Int64]:
-        """The rows that each word overlaps, their offsets, and where they begin and end within it."""
+        """The rows that each word overlaps, their offsets, and their times within the word."""
         rows, counts = [np.zeros(0, np.int64)], np.zeros(self.owner.size, np.int64)
         first = np.searchsorted(self.owner, np.arange(len(self.known) + 1)).tolist()
         for i, at in enumerate(positions(self.known, utterances).tolist()):
