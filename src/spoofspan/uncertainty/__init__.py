@@ -1,14 +1,14 @@
 """Variation of a number over test sets of the same kind, and tests of differences between systems.
 
-Read ``intervals.py`` first (:func:`interval`), then ``methods.py`` and ``spreads.py`` (how intervals are made),
-``jackknife.py`` (each cluster, a speaker or an utterance, is left out once) and ``left_out.py`` (how the value without
-it is computed). A bootstrap draws clusters instead (``clusters.py``), measures each draw exactly (``replicates.py``;
-EERs have a fast way of their own in ``curve_replicates.py`` and ``gathered.py``) and takes their quantiles.
-``comparison.py`` compares systems: ``families.py`` has all differences that are judged together, ``max_t.py`` their
-adjusted p-values, ``ranks.py`` what follows for ranks, ``improvements.py`` submissions that come one after another,
-``seeds.py`` and ``variance_components.py`` systems that were trained several times. ``event_intervals.py`` does the
-same for events, ``trial_intervals.py`` for the a-DCF of trials. ``sample_size.py`` says how large a test set must be,
-``risk_control.py`` finds a threshold that keeps a promise.
+Read ``intervals.py`` first (:func:`interval`), then ``methods.py`` and ``spreads.py`` (interval methods),
+``jackknife.py`` (each cluster, a speaker or an utterance, is left out once) and ``left_out.py`` (the values without
+each cluster). A bootstrap draws clusters instead (``clusters.py``), measures each draw exactly (``replicates.py``; EERs
+and other measures over all thresholds have fast ways in ``curve_replicates.py`` and ``gathered.py``) and takes
+quantiles. ``comparison.py`` compares systems: ``families.py`` has the differences that are tested together,
+``max_t.py`` their adjusted p-values, ``ranks.py`` the ranks that follow, ``improvements.py`` sequential submissions,
+``seeds.py`` and ``variance_components.py`` systems with several trainings. ``event_intervals.py`` has intervals of
+event measures, ``trial_intervals.py`` of the a-DCF of trials. ``sample_size.py`` plans the size of a test set,
+``risk_control.py`` finds a threshold with a bounded miss rate.
 
 Imports evaluation, which is of the same layer, and the packages below: base, data, mass, measures.
 """

@@ -1,10 +1,10 @@
-"""The best of several systems: which ones may be it, and how much better than it is the best value looks.
+"""The best of several systems: the systems that may be the best, and the optimism of the best value.
 
 **Model confidence set** (Hansen, Lunde and Nason, 2011), by their statistic T_max. Of the systems that are left, the
 one that is farthest behind their mean, in standard errors, is removed if that is farther than the farthest of equally
-good systems would be; the law of that comes from draws with the covariance of the systems, as in
+good systems would be; this law comes from draws with the covariance of the systems, as in
 :mod:`~spoofspan.uncertainty.max_t`. The p-value of a system is the largest on the way to its removal. With the level's
-confidence, those that stay hold all the best ones; so many steps cost no more than one.
+confidence, the remaining systems include all the best ones; many steps cost no more than one.
 
 **Winner's curse.** The best of several values is too good, because chance helped to make it the best. How much is
 estimated by drawing: around the values found, as if they were the truth, the winner of a draw is better than its truth
@@ -34,13 +34,13 @@ def set_p_values(
     Parameters
     ----------
     values
-        Of the systems.
+        The values of the systems.
     covariance
-        Of these values from one test set to another.
+        The covariance of these values over test sets.
     degrees
-        Of freedom, of the covariance.
+        The degrees of freedom of the covariance.
     direction
-        Which values are better.
+        The direction of better values.
     seed
         Seed of the random draws.
 
@@ -80,7 +80,7 @@ def set_p_values(
 
 
 def without_winners_curse(values: Sequence[float], covariance: Float64, direction: Direction, seed: int = 0) -> float:
-    """The best of several values, less what it owes to having been chosen.
+    """The best of several values without the optimism of having been chosen.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Clusters of utterances, crossed factors, and drawing test sets of the same kind with replacement.
 
 **Crossed factors.** Speakers and attacks are crossed: a speaker says utterances of several attacks, and an attack
-imitates several speakers. A value varies with both from one test set to another, so neither kind of cluster alone tells
-how much. Two-way clustering (Cameron, Gelbach and Miller, 2011) adds the variance over speakers and that over attacks,
+imitates several speakers. A value varies with both from one test set to another, so one kind of cluster is not enough.
+Two-way clustering (Cameron, Gelbach and Miller, 2011) adds the variance over speakers and that over attacks,
 and takes off what both count, the variance over pairs of a speaker and an attack. With more factors, every product of
 some of them is added if it has an odd number of factors and taken off otherwise.
 
@@ -31,19 +31,19 @@ from spoofspan.uncertainty.replicates import Replicates
 
 # With fewer clusters of a class there is a caution.
 FEW_CLUSTERS = 30
-# With fewer, t has one degree of freedom and reaches 12.7 standard errors to either side: as good as no interval.
+# With fewer, t has one degree of freedom and an interval of 12.7 standard errors to either side, which is useless.
 FEWEST_CLUSTERS = 3
-# So many weights are held at once by a worker.
+# The number of weights held at once.
 WEIGHTS_HELD = 1 << 21
 MOST_REDRAWS = 1000
-# What the clusters are if nothing is said, or if each utterance is one.
+# Nouns for clusters: the default, and for known factors.
 UNNAMED, UTTERANCE, SPEAKER, ATTACK = "cluster", "utterance", "speaker", "attack"
 # Utterance -> cluster, or factor -> utterance -> level.
 Grouping: TypeAlias = "Mapping[str, str] | Mapping[str, Mapping[str, str]]"
 
 
 def estimand(factors: Collection[str], seeds: Literal["", "these", "other"] = "") -> str:
-    """State what an interval or a test generalises to: what varies, and what is held fixed.
+    """The scope of an interval or a test in words: the factors that vary, and those held fixed.
 
     >>> estimand(["speaker"])
     'for other speakers, these attacks (new attacks: --cluster speaker,attack)'
@@ -63,25 +63,25 @@ def estimand(factors: Collection[str], seeds: Literal["", "these", "other"] = ""
 
 @dataclass(frozen=True)
 class Resampling:
-    """Settings of intervals: what is left out or drawn, and which kind of interval it is.
+    """Settings of intervals: the clusters that are left out or drawn, and the method.
 
     Parameters
     ----------
     clusters
-        Utterance -> the cluster (speaker, session, source recording) it belongs to; None: each utterance is one.
+        Utterance -> its cluster (speaker, session, source recording); None: each utterance is a cluster.
         Crossed factors by name: ``{"speaker": {...}, "attack": {...}}``, for other speakers and new attacks. They need
         the method ``"jackknife-t"``.
     replicates
-        How many times clusters are drawn, for ``"percentile"`` and ``"bca"``.
+        The number of draws, for ``"percentile"`` and ``"bca"``.
     confidence
         The level of the interval.
     method
         ``"jackknife-t"`` leaves out each cluster once; ``"percentile"`` and ``"bca"`` (corrected for bias and
         acceleration) draw clusters with replacement.
     seed
-        Of the random draws.
+        The seed of the random draws.
     clusters_are
-        What the clusters are, for people; factors have their own names.
+        The noun for a cluster; factors have their own names.
 
     Raises
     ------
@@ -111,12 +111,12 @@ class Resampling:
 
     @property
     def draws(self) -> bool:
-        """True if clusters are drawn, and not left out one by one."""
+        """True if clusters are drawn; otherwise they are left out one by one."""
         return self.chosen.draws
 
     @property
     def drawn_by(self) -> str:
-        """Name of what is drawn or left out."""
+        """The noun for what is drawn or left out."""
         return " x ".join(self.factors) or UTTERANCE
 
     @property
@@ -125,7 +125,7 @@ class Resampling:
         return {} if self.clusters is None else factors_of(self.clusters, self.clusters_are)
 
     def within(self, columns: Iterable[str]) -> Resampling:
-        """The settings within one value of each column: what has the same value there cannot vary, only the rest."""
+        """The settings within one value of some columns, which then do not vary."""
         same = set(columns)
         kept = {name: levels for name, levels in self.factors.items() if name not in same}
         return replace(self, clusters=kept) if 0 < len(kept) < len(self.factors) else self
@@ -164,7 +164,7 @@ NO_CLUSTER = "name one for each, or resample utterances (clusters=None, --cluste
 
 
 def factors_of(clusters: Grouping, name: str = UNNAMED) -> dict[str, Mapping[str, str]]:
-    """Factor -> utterance -> level, of crossed factors or of one that has this name.
+    """Factor -> utterance -> level, of crossed factors or of a single one with the given name.
 
     >>> factors_of({"u1": "anna"}), factors_of({"speaker": {"u1": "anna"}})
     ({'cluster': {'u1': 'anna'}}, {'speaker': {'u1': 'anna'}})
@@ -179,22 +179,22 @@ def factors_of(clusters: Grouping, name: str = UNNAMED) -> dict[str, Mapping[str
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """What is left out or drawn: clusters in the order of their names, and to which one each utterance belongs.
+    """The clusters that are left out or drawn, in the order of their names, with the cluster of each utterance.
 
     Parameters
     ----------
     names
-        Of the clusters.
+        The names of the clusters.
     unit_of
-        Utterance -> the place of its cluster.
+        Utterance -> the index of its cluster.
     factor
-        What the clusters are; empty for a product of factors.
+        The noun for a cluster; empty for a product of factors.
     alone
-        How many of the clusters are single utterances without a level, such as bona fide ones without an attack.
+        The number of clusters that are single utterances without a level, such as bona fide ones without an attack.
     crossed
-        The other factors, and each product of several.
+        The other factors, and the products of factors.
     sign
-        1 if the variance over these clusters is added, -1 if it is taken off.
+        1 if the variance over these clusters is added, -1 if it is subtracted.
     """
 
     names: tuple[str, ...]
@@ -212,10 +212,10 @@ class Clusters:
         clusters_are: str = UNNAMED,
         spoofed: Callable[[], Collection[str]] | None = None,
     ) -> Clusters:
-        """Group utterances; the order in which they are given makes no difference.
+        """Group utterances; their order makes no difference.
 
-        ``spoofed`` gives the utterances with any spoof. It is asked for factors other than speakers, to find out
-        whether bona fide utterances have a level.
+        ``spoofed`` returns the utterances with any spoof. It is called for factors other than speakers, to find out
+        if bona fide utterances have a level.
         """
         if clusters is None:
             names = sorted(utterances)
@@ -234,7 +234,7 @@ class Clusters:
     def _product(
         cls, utterances: Sequence[str], levels: Sequence[tuple[list[str], Int64]], factors: Sequence[str]
     ) -> Clusters:
-        """The clusters of utterances that share the levels of all these factors; those without one come last."""
+        """The clusters of utterances with equal levels of all these factors; utterances without a level come last."""
         has_none = np.any([column < 0 for _, column in levels], axis=0)
         size = [len(known) for known, _ in levels]
         together = np.ravel_multi_index(tuple(column[~has_none] for _, column in levels), size)
@@ -262,16 +262,16 @@ class Clusters:
         return len(self.names)
 
     def units_of(self, utterances: Sequence[str]) -> Int64:
-        """The cluster of each utterance, as a number."""
+        """The index of the cluster of each utterance."""
         return np.fromiter((self.unit_of[utt] for utt in utterances), np.int64, len(utterances))
 
 
 def _levels(
     name: str, column: Mapping[str, str], utterances: Sequence[str], spoofed: Collection[str] | None
 ) -> tuple[list[str], Int64]:
-    """The levels by name, and the place of that of each utterance.
+    """The levels by name, and the index of the level of each utterance.
 
-    It is -1 for bona fide utterances, where the column tells that they have none.
+    It is -1 for bona fide utterances if the column shows that they have none.
     """
     values = [column.get(utt) for utt in utterances]
     if spoofed is not None and name not in (UNNAMED, SPEAKER):
@@ -288,7 +288,7 @@ def _levels(
 
 
 def _coded(values: Sequence[str | None], levels: Collection[str | None]) -> tuple[list[str], Int64]:
-    """Levels in the order of their names, and the place of each value among them; -1 if it is none."""
+    """Levels in the order of their names, and the index of each value among them; -1 if it is no level."""
     names = sorted(map(str, levels))
     places = {name: place for place, name in enumerate(names)}
     index = {level: places[str(level)] for level in levels}
@@ -296,7 +296,7 @@ def _coded(values: Sequence[str | None], levels: Collection[str | None]) -> tupl
 
 
 def dealt(groups: int, *classes: Flags) -> Int64:
-    """The group of each cluster: those of both classes, of one class, in random order, are dealt out evenly."""
+    """Assign clusters to groups evenly: those of both classes first, then those of one class, in random order."""
     count = classes[0].size
     order = np.lexsort((np.random.default_rng(0).permutation(count), *classes[::-1]))
     group = np.empty(count, np.int64)
@@ -306,7 +306,7 @@ def dealt(groups: int, *classes: Flags) -> Int64:
 
 @dataclass(frozen=True)
 class ClusterCounts:
-    """Number of clusters, and how many have any of a class; None for one that a measure does not look at."""
+    """The number of clusters, and of those with each class; None for a class that a measure does not use."""
 
     clusters: int
     with_bona_fide: int | None
@@ -318,9 +318,9 @@ class ClusterCounts:
     def of(
         cls, systems: Iterable[tuple[Flags | None, Flags | None]], factor: str = UNNAMED, alone: int = 0
     ) -> ClusterCounts:
-        """Count the clusters that have any of a class, of the system that has fewest, given the flags of each.
+        """Count the clusters with each class, of the system with the fewest, from the flags of each system.
 
-        ``alone`` of them are utterances that have no level of the factor.
+        ``alone`` clusters are single utterances without a level of the factor.
         """
         known = [[flags for flags in column if flags is not None] for column in zip(*systems, strict=True)]
         counts = [min((int(np.count_nonzero(flags)) for flags in column), default=None) for column in known]
@@ -330,7 +330,7 @@ class ClusterCounts:
 
     @classmethod
     def of_factors(cls, counts: Sequence[ClusterCounts]) -> ClusterCounts:
-        """Count crossed factors: of each class, the fewest clusters of any factor."""
+        """The counts of crossed factors: for each class, the fewest clusters of any factor."""
         if len(counts) == 1:
             return counts[0]
         levels = {name: count for one in counts for name, count in one.levels.items()}
@@ -349,12 +349,12 @@ class ClusterCounts:
 
     @property
     def fewest(self) -> int:
-        """Number of clusters that have some of the scarcer class."""
+        """The number of clusters with the scarcer class."""
         return min(count for count in (self.clusters, self.with_bona_fide, self.with_spoof) if count is not None)
 
     @property
     def refusal(self) -> str | None:
-        """Reason why nothing can be said of other test sets; None if something can."""
+        """The reason for having no interval and no p-value; None if there are some."""
         if self.fewest >= FEWEST_CLUSTERS:
             return None
         return (
@@ -364,7 +364,7 @@ class ClusterCounts:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Reasons to look twice at an interval or a p-value; the reason why there is none, if there is none."""
+        """Cautions about intervals and p-values, or the reason for having none."""
         if self.refusal is not None:
             return (self.refusal,)
         if self.fewest >= FEW_CLUSTERS:
@@ -395,7 +395,7 @@ def stream(seed: int, replicate: int) -> np.random.Generator:
 
 
 def draw_weights(streams: Sequence[np.random.Generator], clusters: int) -> Int64:
-    """Number of times each cluster is drawn: a row for each stream."""
+    """The number of times each cluster is drawn: a row for each stream."""
     weights = np.empty((len(streams), clusters), np.int64)
     for row, one in zip(weights, streams, strict=True):
         row[:] = np.bincount(one.integers(0, clusters, clusters), minlength=clusters)

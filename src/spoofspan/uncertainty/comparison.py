@@ -1,4 +1,4 @@
-"""Comparison: whether one system is better than another, or the test set only makes it look so.
+"""Comparison of systems: significance of their differences, and their ranks.
 
 All systems are measured on the same clusters. A difference is ``first - second``: for an error rate, negative
 means that the first system is better.
@@ -12,8 +12,8 @@ follow the systems' ranks (:mod:`spoofspan.uncertainty.ranks`).
 A test sees the scores of a system only through its values, so an increasing map of one system's scores changes no p.
 That is why scores of two systems are never swapped: they have no common scale.
 
-A system may have been trained several times. Its value is then the mean over its seeds, and what is said of it holds
-for other trainings as well as for other test sets (:mod:`spoofspan.uncertainty.seeds`).
+A system may have several trainings. Its value is then the mean over its seeds, and intervals and tests hold for other
+trainings as well as for other test sets (:mod:`spoofspan.uncertainty.seeds`).
 """
 
 from __future__ import annotations
@@ -75,16 +75,16 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.resolution_table import ResolutionTable
     from spoofspan.evaluation.utterances import Truth
 
-# The word for whichever system has the best value.
+# Stands for the system with the best value.
 BEST = "best"
-# Groups of time, and what each of them is measured on.
+# Groups of time, with a remark on each.
 PARTS_IN_TIME = {
     "attack": "the spoofed ranges of each attack are measured against all bona fide time",
     "length": "spoofed ranges of each length are measured against all bona fide time",
     "share": "spoofed ranges of utterances with each share of spoofed time are measured against all bona fide time",
     "boundary": "each row: the time farther than that from any boundary",
 }
-# How a group is measured, and on which utterances (None: all).
+# The options of a group, and its utterances (None: all).
 Part = Callable[[], tuple[EvaluationOptions, Sequence[str] | None]]
 
 
@@ -107,7 +107,7 @@ class Difference(NearAttributes):
 
     @property
     def within_margin(self) -> str | None:
-        """What the margin shows: "equivalent", or which system is not worse."""
+        """The verdict by the margin: "equivalent", or the system that is not worse."""
         level = 1 - self.interval.level
         return None if self.margin is None else self.margin.verdict(self.first, self.second, level)
 
@@ -134,33 +134,32 @@ class Comparison(SignedSystems, Tabular):
     Parameters
     ----------
     measure
-        What was measured.
+        The measure.
     direction
-        Which values are better, ``"lower"`` or ``"higher"``.
+        The direction of better values, ``"lower"`` or ``"higher"``.
     test
-        Where the p-values come from.
+        The origin of the p-values.
     intervals
         System -> its value with an interval.
     differences
-        Of every pair of systems, first - second; with ``against``, of each system and that one.
+        First - second of every pair of systems; with ``against``, of each system and that one.
     compared
-        For how many comparisons p-values are adjusted.
+        The number of comparisons for which p-values are adjusted.
     against
         The system that all others were compared with; None: every pair.
     ranks
         The rank of each system with its interval, the best value first; none if only one system was compared with the
         others.
     among_best
-        With ``against="best"``: the systems that may be the best one, with the level's confidence.
+        With ``against="best"``: the systems that may be the best, at the level of confidence.
     best_corrected
-        The best value, less what it owes to having been chosen among the systems; None without ``ranks`` of three
-        systems or more.
+        The best value without the optimism of having been chosen; None without ``ranks`` of three systems or more.
     trainings
         System -> seed -> value, of systems with several.
     cautions
-        What to think about in all comparisons, see :attr:`warnings`.
+        Cautions about all comparisons, see :attr:`warnings`.
     signers
-        System (and seed) -> what signs its value, see :attr:`signatures`.
+        System (and seed) -> a function that signs its value, see :attr:`signatures`.
 
     Examples
     --------
@@ -182,7 +181,7 @@ class Comparison(SignedSystems, Tabular):
     cautions: tuple[str, ...] = ()
 
     def better(self, difference: Difference) -> str | None:
-        """The better one of two systems, if the test says so at the level of the intervals; None: undecided."""
+        """The better of two systems at the level of the intervals; None: undecided."""
         return better_of(difference, self.direction)
 
     @property
@@ -198,12 +197,12 @@ class Comparison(SignedSystems, Tabular):
 
     @property
     def of_one_training(self) -> bool:
-        """True if every system was trained once, so that nothing is said of other seeds."""
+        """True if every system has one training, so that intervals do not cover other seeds."""
         return bool(self.signers) and not self.trainings
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Reasons to look twice at intervals and p-values, each once."""
+        """Cautions about intervals and p-values, each once."""
         found = (*self.intervals.values(), *(one.interval for one in self.differences))
         return tuple(dict.fromkeys((*(text for one in found for text in one.warnings), *self.cautions)))
 
@@ -292,13 +291,13 @@ class Comparison(SignedSystems, Tabular):
 
 
 def _of_these_attacks(interval: Interval) -> dict[str, float]:
-    """Both ends for these attacks, where the interval is for new ones."""
+    """Both ends for these attacks, if the interval is for new ones."""
     fixed = interval.these_attacks
     return {} if fixed is None else {"these_attacks_low": fixed.low, "these_attacks_high": fixed.high}
 
 
 def better_of(difference: Difference, direction: Literal["lower", "higher"]) -> str | None:
-    """The better one of two systems; None if they are not told apart."""
+    """The better of two systems; None if they do not differ significantly."""
     if not difference.adjusted_p_value < 1 - difference.interval.level or not difference.value:
         return None
     first_is = (difference.value < 0) == (direction == "lower")
@@ -325,22 +324,22 @@ def compare(
     references
         Reference labels; for scores of whole utterances also a protocol, or a label by utterance.
     systems
-        Name -> scores, proposals for event measures, or scores of whole utterances for measures of utterances; of a
-        system that was trained several times, name -> seed -> one of them.
+        Name -> scores, proposals for event measures, or scores of whole utterances for measures of utterances; with
+        several trainings, name -> seed -> one of these.
     measure
         As ``"range-eer"``, or ``"utterance-eer"``.
     thresholds
-        Of a measure at a threshold, and only then: one for each system (a number, or a measurement that has one),
-        chosen beforehand on other data.
+        For a measure at a threshold only: one for each system (a number, or a measurement with a threshold), chosen
+        beforehand on other data.
     against
         Compare all other systems with this one only, or with the ``"best"``: then the adjusted p of a system is that of
         being among the best.
     margin
         The smallest difference that matters, as 0.005: also test for equivalence, and that no system is worse by it.
     fragility
-        Also find the few speakers (or attacks, ...) without which each verdict goes, by comparing again without them.
+        Also find the few speakers (or attacks, ...) without which each verdict is lost, by comparing again.
     unpaired
-        Let each system be measured on the utterances it has, though others lack them.
+        Measure each system on its own utterances, even if others lack them.
     **arguments
         As in :func:`~spoofspan.interval`.
 
@@ -394,8 +393,8 @@ def compare_measures(
     thresholds
         Measure -> system -> threshold.
     one_family
-        Adjust p-values for the comparisons of all measures together, so that no claim by any of them is wrong, with
-        the level's confidence. Otherwise each measure is a question of its own.
+        Adjust p-values for the comparisons of all measures together, so that no verdict by any of them is wrong, at the
+        level of confidence. By default, each measure is a family of its own.
     **arguments
         As in :func:`~spoofspan.interval`.
 
@@ -418,7 +417,7 @@ def compare_measures(
 
 
 def _with_fragility(found: Comparison, systems: Systems, measure: str | Measure) -> Comparison:
-    """A comparison whose verdicts say what they rest on."""
+    """Add the fragility of each verdict to a comparison."""
 
     def tested(one: Difference) -> Difference:
         if found.better(one) is None:
@@ -439,16 +438,16 @@ def letters_of(
     table: ResolutionTable,
     arguments: Mapping[str, Any],
 ) -> dict[str, dict[str, str]]:
-    """Letters for the columns of a table: systems that share one do not differ significantly by that measure.
+    """Letters for the columns of a table: systems that share a letter do not differ significantly by that measure.
 
-    Measures at a threshold have none: the threshold of a table is chosen on the test set itself.
+    Measures at a threshold have none, since the threshold of a table is chosen on the test set itself.
 
     Parameters
     ----------
     references, systems
-        What the table was measured on.
+        The inputs of the table.
     table
-        Of at least two systems.
+        A table of at least two systems.
     arguments
         As in :func:`~spoofspan.interval`.
 
@@ -479,15 +478,15 @@ class GroupedComparison(Tabular):
     Parameters
     ----------
     by
-        What the groups are.
+        The noun for a group.
     measure
-        What was measured.
+        The measure.
     groups
         Group -> its comparison. P-values are adjusted within each group.
     reasons
-        Group -> why it has none.
+        Group -> the reason for having none.
     about
-        Which utterances a group is measured on.
+        A remark on the utterances of a group.
 
     Examples
     --------
@@ -537,13 +536,13 @@ def compare_groups(
     references, systems, measure, thresholds, against, unpaired
         As in :func:`spoofspan.compare`.
     column
-        The group of each utterance (:func:`spoofspan.read_metadata`). By measures of utterances, a column that tells
-        bona fide from spoof, such as attacks, leaves every group with all bona fide utterances. Several columns by
-        their names are crossed. By measures of ranges also ``"attack"`` or ``"length"`` (the spoofed
-        ranges of each, against all bona fide time; a column ``attack`` is taken so too) and
-        ``"boundary"`` (the time beyond a distance from any boundary).
+        The group of each utterance (:func:`spoofspan.read_metadata`). With measures of utterances, a column that
+        separates bona fide from spoof, such as attacks, leaves every group with all bona fide utterances. Several
+        columns by their names are crossed. With measures of ranges also ``"attack"``, ``"length"`` or ``"share"`` (the
+        spoofed ranges of each against all bona fide time, as with a column ``attack``) and ``"boundary"`` (the time
+        beyond a distance from any boundary).
     name
-        What the groups are called, such as ``"attack"``.
+        The noun for a group, such as ``"attack"``.
     **arguments
         As in :func:`~spoofspan.interval`. A group takes its own trials of ``asv_scores``.
 
@@ -634,7 +633,7 @@ def _parts_of_utterances(
 
 
 def groups_in_time(by: str, references: Truth, measure: str | Measure) -> bool:
-    """True if the references tell the groups of a measure, and not a column: of attacks those that they name."""
+    """True if the groups of a measure need no column: in time, or by attacks that the references name."""
     named = by != "attack" or (
         Measure.parse(measure).basis == "range" and getattr(references, "attacks", None) is not None
     )
@@ -644,9 +643,9 @@ def groups_in_time(by: str, references: Truth, measure: str | Measure) -> bool:
 def _parts_in_time(
     references: Truth, wanted: Measure, options: EvaluationOptions, by: str, column: Mapping[str, str] | None = None
 ) -> dict[str, Part]:
-    """The groups of spoofed ranges by attack or length, or of time by its distance from boundaries, as rules.
+    """The groups of spoofed ranges by attack, length or share, or of time by its distance from boundaries.
 
-    A ``column`` has the attack of every utterance, where the references do not name it.
+    A ``column`` has the attack of every utterance, if the references do not name attacks.
     """
     if by not in PARTS_IN_TIME:
         raise UsageError(f"no groups by {by!r}: {nearest_name(by, PARTS_IN_TIME)}; or give a column")
@@ -668,7 +667,7 @@ def _parts_in_time(
 
 
 def _ranges_of(references: Truth) -> References:
-    """References in time, which groups of spoofed ranges need."""
+    """Check for references in time, which groups of spoofed ranges need."""
     check_references(references)
     return cast("References", references)
 
@@ -702,7 +701,7 @@ def _compared(
 
 
 def _family(tasks: Sequence[Task], against: str | None) -> Family:
-    """Test the pairs that are asked for."""
+    """Test every pair, or each system against one."""
     names = list(tasks[0].rows)
     if against is None:
         return Family.of(tasks, list(combinations(range(len(names)), 2)))
@@ -722,7 +721,7 @@ def compare_left_out(
     how: Resampling,
     against: str | None = None,
 ) -> Comparison:
-    """Compare systems that were measured before, given the value of each without each cluster; one alone is ranked."""
+    """Compare systems from their values without each cluster; a single system is ranked."""
     rows = {name: [place] for place, name in enumerate(values)}
     spread = JackknifeSpread.from_left_out(measure, how, list(values.values()), left_out)
     task = Task(measure, {}, rows, {name: [] for name in rows}, spread)
@@ -730,7 +729,7 @@ def compare_left_out(
 
 
 def _comparison(family: Family, number: int, against: str | None, margin: float | None = None) -> Comparison:
-    """What a family says by one of its measures."""
+    """The comparison by one measure of a family."""
     task = family.tasks[number]
     names, direction, how = list(task.rows), task.measure.kind.ranked_by(), task.spread.how
     tests: Sequence[MarginTest | None] = [None] * len(family.pairs)
@@ -772,7 +771,7 @@ def _comparison(family: Family, number: int, against: str | None, margin: float 
 
 
 def _best_corrected(task: Task) -> float | None:
-    """The best value without what it owes to luck; None where nothing can be said of other test sets."""
+    """The best value without its optimism; None if intervals are refused."""
     return None if task.interval(next(iter(task.rows))).refused else task.best_corrected()
 
 
@@ -781,11 +780,11 @@ def _best_corrected(task: Task) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredGroups:
-    """Groups of one corpus by name (attacks, speakers, lengths), measured without each of its clusters.
+    """Groups of one corpus by name (attacks, speakers, lengths), measured without each cluster of the corpus.
 
-    All clusters of the corpus are left out in turn, from every group: speakers that are in two groups, and bona fide
-    time that several attacks are measured against, make their values move together. A cluster that a group does not
-    have leaves its value as it is. Only by the jackknife: replicates of a small group may lack a class.
+    All clusters are left out of every group in turn: values of groups are correlated by speakers that are in several
+    groups, and by bona fide time that several attacks are measured against. Leaving out a cluster that a group does not
+    have does not change its value. Only the jackknife does this, since replicates of a small group may lack a class.
     """
 
     measure: Measure
@@ -820,6 +819,6 @@ class MeasuredGroups:
         )
 
     def as_sample(self, unit: str) -> UnitSpread:
-        """The mean over the groups as a sample of such groups, and the value of the next one."""
+        """The mean over the groups as a sample, and the prediction of a new one."""
         count = len(self.values)
         return over_units(self.values, np.eye(count), self._spread(range(count)), unit)

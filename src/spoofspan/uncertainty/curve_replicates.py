@@ -1,10 +1,10 @@
-"""Replicates of measures over all thresholds: the scores are gathered once, and only counted anew for each replicate.
+"""Replicates of measures over all thresholds: scores are gathered once, and only counted for each replicate.
 
 - **EER**: :class:`EerReplicates`, of the scores near the crossing. A replicate that crosses elsewhere is computed from
   the whole mass.
 - **The best of all thresholds** (minDCF, t-DCF, best F1) and **FNR at an FPR**: :class:`CurveReplicates`, of all
   scores. Both errors at the edges of a group bound what can be had inside of it, so only groups that may hold the best
-  threshold are looked at.
+  threshold are examined.
 - **AUC**: :class:`AucReplicates`. Twice the number of pairs in the right order, a tie counting once, is a whole number.
 - **Cllr**: :class:`CostReplicates`, a ratio of sums over units; the same as the measure but for rounding.
 
@@ -40,9 +40,9 @@ from spoofspan.uncertainty.replicates import (
     refuse_shards,
 )
 
-# The bracket holds the crossings of replicates up to so many standard deviations away.
+# The bracket includes crossings of replicates up to so many standard deviations away.
 DEVIATIONS = 5.0
-# So many scores are all gathered: to look for a bracket would cost more.
+# Up to so many scores, all are gathered: a bracket would cost more.
 FEW_ROWS = 1 << 17
 # Ratios in doubles this close to the best are compared exactly.
 CLOSE = 1e-12
@@ -52,11 +52,11 @@ MOST_PAIRED = 2048
 
 @dataclass(frozen=True, eq=False)
 class Eers:
-    """The EERs of some replicates; NaN where one class is missing."""
+    """The EERs of some replicates; NaN if a class is missing."""
 
     values: Float64
     thresholds: Float64
-    outside: int  # how many had to be computed from the whole mass
+    outside: int  # the number that was computed from the whole mass
 
 
 class EerReplicates:
@@ -96,7 +96,7 @@ class EerReplicates:
 
     @property
     def amounts(self) -> Int64 | None:
-        """What each unit has of both classes, under scores and under none; None if that was not gathered."""
+        """The amounts of both classes of each unit, with and without scores; None if they were not gathered."""
         return None if self._gathered is None else self._gathered.columns.columns[:, :TOTALS]
 
     def eers(self, weights: Int64) -> Eers:
@@ -110,13 +110,13 @@ class EerReplicates:
         return self.eers(weights).values
 
     def values_without_each(self) -> Float64:
-        """The value without each of the units, as a jackknife needs them."""
+        """The value without each unit, for a jackknife."""
         if self._gathered is None:
             return np.array([self._whole(row)[0] for row in all_but_one(self.units)], np.float64)
         return _collected(map(self._eer, self._gathered.without_each())).values
 
     def _eer(self, replicate: Replicate) -> tuple[float, float, bool]:
-        """The EER of a replicate and its threshold, and whether it was computed from the whole mass."""
+        """The EER of a replicate and its threshold; True if it was computed from the whole mass."""
         if not replicate.is_defined:
             return nan, nan, False
         step = self._step(replicate)
@@ -126,7 +126,7 @@ class EerReplicates:
         return float(eer.value), eer.point.threshold, False
 
     def _step(self, replicate: Replicate) -> Step | None:
-        """The score at which FPR >= FNR; None if the gathered scores do not show it, or not the next one."""
+        """The score at which FPR >= FNR; None if it, or the next one, was not gathered."""
         found, gathered = replicate.first(replicate.whole.crossed), self._gathered
         if gathered is None or found.before is None or found.after is None:
             return None
@@ -186,11 +186,11 @@ class CurveReplicates:
         return np.array([self._value(one) for one in self._gathered.replicates(weights)], np.float64)
 
     def values_without_each(self) -> Float64:
-        """The value without each of the units."""
+        """The value without each unit."""
         return np.array([self._value(one) for one in self._gathered.without_each()], np.float64)
 
     def _value(self, replicate: Replicate) -> float:
-        """The best value of those that are called spoof."""
+        """The best value at the candidate thresholds."""
         called = self._called(replicate) if replicate.is_defined else set()
         if not called:
             return nan
@@ -199,7 +199,7 @@ class CurveReplicates:
         return float(sign * max(sign * value for value in exact))
 
     def _called(self, replicate: Replicate) -> set[tuple[int, int]]:
-        """Amount called spoof at the threshold, or at several that doubles cannot tell apart."""
+        """Amounts called spoof at the threshold, or at several that are equal in doubles."""
         if self._limit is None:
             return self._best(replicate)
         (rate, bound), whole = self._limit, replicate.whole
@@ -217,14 +217,14 @@ class CurveReplicates:
         return set() if pair is None else {pair}
 
     def _best(self, replicate: Replicate) -> set[tuple[int, int]]:
-        """Amount called spoof at the best thresholds: those that doubles cannot tell apart."""
+        """Amounts called spoof at the best thresholds, which are equal in doubles."""
         edges, whole = [np.array(column) for column in replicate.below], replicate.whole
         # at the edges; and the fewest of bona fide called spoof with the most of spoof: inside nothing is better
         at_edges, bounds = self._ratios(whole, *edges), self._ratios(whole, edges[0][:-1], edges[1][1:])
         top = float(at_edges.max())
         found = [(at_edges, *edges)]
         groups = np.flatnonzero(bounds >= top - CLOSE * abs(top))
-        if groups.size:  # neighbours of each other, mostly: looked at together
+        if groups.size:  # mostly neighbours, so examined together
             called = replicate.called(int(groups[0]), int(groups[-1]) + 1)
             found.append((self._ratios(whole, *called), *called))
             top = max(top, float(found[-1][0].max()))
@@ -322,7 +322,7 @@ class AucReplicates:
         return pairs
 
     def values_without_each(self) -> Float64:
-        """The value without each of the units, by taking away its pairs with all units, and giving back its own."""
+        """The value without each unit: without its pairs with all units, plus its own pairs, removed twice."""
         bona_fide, spoof = self._bona_fide.astype(np.float64), self._spoof.astype(np.float64)
         u_bona_fide, u_spoof = (column.astype(np.float64) for column in self._undecided.T)
 
@@ -360,7 +360,7 @@ class AucReplicates:
 
 
 class CostReplicates(SummedReplicates):
-    """Half the sum of the mean costs of both classes, given what a score costs under each class."""
+    """Half the sum of the mean costs of both classes, given the costs of a score under each class."""
 
     def __init__(
         self, mass: ScoreMass, unit_of: Int64, units: int, costs: Callable[[Float64], tuple[Float64, Float64]]

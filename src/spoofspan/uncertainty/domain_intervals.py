@@ -1,13 +1,12 @@
 """Several corpora as a sample: intervals of each, the cost of a carried threshold, and systems over new corpora.
 
-Clusters (speakers) are left out of all corpora at once, so that a speaker who is in two of them counts once. A speaker
-of the same name in corpora that have nothing to do with each other does no harm: what he moves in one is independent of
-what he moves in the other.
+Clusters (speakers) are left out of all corpora at once, so that a speaker in two corpora counts once. Equal names of
+different speakers in unrelated corpora do no harm, since their effects are independent.
 
 **A carried threshold** was itself found on a test set, and moves with the clusters of that set. Without one of them,
-FPR - FNR changes there at the same threshold; the threshold moves until the difference is what it was, and the half
-total error rate of every corpus moves with it. How much is a chord: between the two thresholds at which FPR - FNR is
-two standard errors away, as in :mod:`~spoofspan.uncertainty.left_out`.
+FPR - FNR changes there at the same threshold; the threshold moves until the difference is the same again, and the half
+total error rate of every corpus moves with it. The slope is that of a chord between the two thresholds at which
+FPR - FNR is two standard errors away, as in :mod:`~spoofspan.uncertainty.left_out`.
 
 **New corpora**: :mod:`~spoofspan.uncertainty.random_units`.
 """
@@ -37,7 +36,7 @@ from spoofspan.uncertainty.spreads import Interval, JackknifeSpread
 
 @dataclass(frozen=True)
 class DomainIntervals:
-    """Intervals of one corpus: of its EER, of its HTER at the carried threshold, and of what that threshold costs."""
+    """Intervals of one corpus: EER, HTER at the carried threshold, and degradation by that threshold."""
 
     eer: Interval
     hter: Interval
@@ -71,14 +70,14 @@ class DomainDifference:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredDomains:
-    """One system on several corpora, its EER and its HTER at a carried threshold without each cluster."""
+    """One system on several corpora, with its EER and its HTER at a carried threshold without each cluster."""
 
     eers: Mapping[str, MeasuredSystem]
     hters: Mapping[str, float]
     how: Resampling
     eers_without: Mapping[str, LeftOut]
     hters_without: Mapping[str, LeftOut]
-    own: str | None = None  # the corpus that the threshold was found on, if it is one; it costs nothing there
+    own: str | None = None  # the corpus of the threshold, if it is one; there is no degradation
 
     @classmethod
     def of(
@@ -90,7 +89,7 @@ class MeasuredDomains:
         how: Resampling,
         clusters: Mapping[str, Clusters],
     ) -> MeasuredDomains:
-        """Leave out each cluster; the threshold was found on the ``sources`` together."""
+        """Leave out each cluster; the threshold was found on the pooled ``sources``."""
         masses = {name: one.mass for name, one in eers.items()}
         source = reduce(add, (masses[name] for name in sources))
         moved = _movements(masses, sources, carried, clusters)
@@ -122,14 +121,14 @@ class MeasuredDomains:
         }
 
     def over_corpora(self) -> UnitSpread:
-        """The mean of the EERs over new corpora, and the EER of the next one."""
+        """The mean of the EERs over new corpora, and the prediction for the next one."""
         values = {name: one.value for name, one in self.eers.items()}
         spread = self._spread(list(values.values()), list(self.eers_without.values()))
         return over_units(values, np.eye(len(values)), spread, "corpus")
 
 
 def compared_over_corpora(systems: Mapping[str, MeasuredDomains]) -> tuple[DomainDifference, ...]:
-    """The difference of every pair of systems over the corpora, with p-values for all pairs together."""
+    """The difference of every pair of systems over the corpora, with p-values adjusted for all pairs."""
     found = []
     for first, second in combinations(systems, 2):
         one, two = systems[first], systems[second]
@@ -148,9 +147,9 @@ def compared_over_corpora(systems: Mapping[str, MeasuredDomains]) -> tuple[Domai
 def clusters_of_corpora(
     corpora: Mapping[str, MeasuredSystem], clusters: Mapping[str, Grouping] | None, clusters_are: str
 ) -> tuple[dict[str, Clusters], dict[str, Mapping[str, str]]]:
-    """The clusters of all corpora, as each of them sees them; and the factors by name, of all utterances.
+    """The clusters of all corpora, by the utterances of each; and the factors by name, of all utterances.
 
-    Utterances of two corpora may have one name and different speakers.
+    Utterances of two corpora may have equal names and different speakers.
     """
     grouped = clusters or {name: {utt: utt for utt in one.utterances} for name, one in corpora.items()}
     named = UTTERANCE if clusters is None else clusters_are
@@ -173,7 +172,7 @@ def _in_corpus(name: str, utterance: str) -> str:
 
 
 def _seen_by(clusters: Clusters, name: str, utterances: Sequence[str]) -> Clusters:
-    """The same clusters, by the names that utterances have in one corpus."""
+    """The same clusters by the names of utterances in one corpus."""
     unit_of = {utt: clusters.unit_of[_in_corpus(name, utt)] for utt in utterances}
     return replace(
         clusters, unit_of=unit_of, crossed=tuple(_seen_by(one, name, utterances) for one in clusters.crossed)
@@ -183,7 +182,7 @@ def _seen_by(clusters: Clusters, name: str, utterances: Sequence[str]) -> Cluste
 def _movements(
     masses: Mapping[str, ScoreMass], sources: Sequence[str], at: OperatingPoint, clusters: Mapping[str, Clusters]
 ) -> list[Float64]:
-    """Change of FPR - FNR of the sources together without each cluster, for each factor and product."""
+    """Change of FPR - FNR of the pooled sources without each cluster, for each factor and product."""
     found = []
     for ways in zip(*((clusters[name], *clusters[name].crossed) for name in sources), strict=True):
         sums = sum(
@@ -197,14 +196,14 @@ def _movements(
 
 
 def _slope(mass: ScoreMass, source: ScoreMass, ends: tuple[OperatingPoint, OperatingPoint]) -> float:
-    """How the HTER of a mass changes with FPR - FNR of the source, between two thresholds."""
+    """Slope of the HTER of a mass over FPR - FNR of the source, between two thresholds."""
     apart = [one.false_positive_rate - one.false_negative_rate for one in ends]
     hters = [float(value_at(count_again(mass, one), "hter")) for one in ends]
     return (hters[1] - hters[0]) / (apart[1] - apart[0]) if apart[1] != apart[0] else 0.0
 
 
 def _shifted(left_out: LeftOut, slope: float, moved: Sequence[Float64]) -> LeftOut:
-    """The values without each cluster, with the threshold moved until FPR - FNR of its source is what it was."""
+    """The values without each cluster, at a threshold moved so that FPR - FNR of its source stays the same."""
     first, *others = moved
     crossed = tuple(_shifted(one, slope, [move]) for one, move in zip(left_out.crossed, others, strict=True))
     return replace(left_out, without=left_out.without - slope * first, crossed=crossed)

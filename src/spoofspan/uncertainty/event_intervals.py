@@ -1,9 +1,9 @@
 """Event measures (AP, AR, F1, boundaries, scores of challenges) under the jackknife over clusters.
 
-Events are found within an utterance, so what a cluster adds to the counts of a measure can be taken out of them again
-(:mod:`spoofspan.measures.events.tallies`). The published variants count in the order of the files and are measured anew
-without each cluster. With many clusters they are dealt into groups, which are left out one by one. Where proposals were
-made of scores, their threshold stays. The best F1 of all thresholds is corrected for its optimism, as a minDCF is.
+Events are matched within an utterance, so the counts of a cluster can be subtracted from those of a measure
+(:mod:`spoofspan.measures.events.tallies`). The published variants count in the order of the files and are measured
+again without each cluster. Many clusters are put into groups, which are left out one by one. The threshold of proposals
+made of scores stays. The best F1 of all thresholds is corrected for its optimism, as a minDCF is.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ MOST_LEFT_OUT, GROUPS_LEFT_OUT = 400, 200
 
 @dataclass(frozen=True, eq=False)
 class MeasuredEvents(OnlyLeftOut):
-    """An event measure of one system, ready to be taken again without any cluster."""
+    """An event measure of one system, for intervals."""
 
     measure: Measure
-    corpora: Iterable[EventCorpus]  # the corpus, or its shards; gone through more than once
+    corpora: Iterable[EventCorpus]  # the corpus, or its shards; iterated more than once
     value: float
     signer: Signer | None = None
-    shared: Mapping[str, str] = field(default_factory=dict)  # what numbers must have in common to be compared
-    stored: Callable[[list[EventTally]], list[EventTally]] = list  # where tallies of shards are kept
+    shared: Mapping[str, str] = field(default_factory=dict)  # settings that two numbers must share to be compared
+    stored: Callable[[list[EventTally]], list[EventTally]] = list  # stores tallies of shards
 
     @property
     def utterances(self) -> Sequence[str]:
@@ -89,7 +89,7 @@ class MeasuredEvents(OnlyLeftOut):
         return LeftOut(values, None, has_events, cautions=tuple(cautions), optimism=too_good)
 
     def _optimism(self, units: Int64, has_events: Flags) -> float:
-        """What is to be added to a value that is the best of this very corpus."""
+        """The correction of a value that is the best of this corpus."""
         weights = halves(np.ones(has_events.size, bool), has_events)
         values = np.full(len(weights), np.nan)
         for place, chosen in enumerate(weights[:, units] > 0):
@@ -103,7 +103,7 @@ class MeasuredEvents(OnlyLeftOut):
         return optimism(self.value, values)
 
     def _counted_without_each(self, units: Int64) -> Iterator[tuple[int, EventTally]]:
-        """Each group of utterances, and what is counted without it: all counts less those of the group."""
+        """Each group of utterances, and the counts without it: all counts minus those of the group."""
         whole: EventTally | None = None
         of_group: dict[int, EventTally] = {}
         done = 0
@@ -127,12 +127,12 @@ class MeasuredEvents(OnlyLeftOut):
 
 
 def tallies_of_groups(corpus: EventCorpus, measure: Measure, units: Int64) -> dict[int, EventTally]:
-    """Counts of a measure of each group of utterances, given the group of each."""
+    """The counts of a measure for each group of utterances."""
     return {group: _tally_of(corpus, measure, units == group) for group in np.unique(units).tolist()}
 
 
 def _tally_of(corpus: EventCorpus, measure: Measure, kept: Flags) -> EventTally:
-    """Counts of a measure of some utterances."""
+    """The counts of a measure for some utterances."""
     files = _units_of_files(corpus, kept.astype(np.int64)) == 1
     return corpus.part(np.flatnonzero(kept), np.flatnonzero(files)).tally(measure)
 
@@ -146,6 +146,6 @@ def _has_events(corpus: EventCorpus) -> Flags:
 
 
 def _units_of_files(corpus: EventCorpus, units: Int64) -> Int64:
-    """The unit of each file of proposals; none (-1) has one that the references lack, which is false in any case."""
+    """The unit of each file of proposals; -1 for files that the references lack, whose proposals are all false."""
     place = positions(corpus.proposals.utterances, corpus.references.utterances)
     return np.where(place >= 0, units[place], -1)

@@ -1,7 +1,7 @@
-"""A family of comparisons: systems measured by one measure or several, whose differences are judged together.
+"""A family of comparisons: systems measured by one or several measures, whose differences are tested together.
 
-A *task* is one measure of all systems. The values of a family's systems move together from one test set to another,
-also those of different measures; their covariance is what the p-values of all differences are adjusted with
+A *task* is one measure of all systems. The values of the systems in a family are correlated from one test set to
+another, also between measures; the p-values of all differences are adjusted with their covariance
 (:mod:`spoofspan.uncertainty.max_t`).
 """
 
@@ -36,18 +36,18 @@ from spoofspan.uncertainty.variance_components import VarianceComponents
 if TYPE_CHECKING:
     from spoofspan.evaluation.utterances import Truth
 
-# What a system said (scores, proposals, scores of whole utterances), or what each of its trainings did by name.
+# Scores, proposals or scores of whole utterances of a system, or of each of its trainings by name.
 Trainings: TypeAlias = "System | Mapping[str, Scores] | Mapping[str, Proposals] | Mapping[str, UtteranceScores]"
-# Replicates are raised to at most so many where fewer cannot decide.
+# The most replicates, if fewer cannot decide.
 MOST_REPLICATES = 20_000
 Pair: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
 class Systems:
-    """Systems on one corpus, each with its trainings, and how they are measured.
+    """Systems on one corpus, each with its trainings, and the settings of their measurement.
 
-    Those that are ``unpaired`` are measured on the utterances that each has; without ``utterances``, on all.
+    ``unpaired`` systems are measured on the utterances that each has. Default: all ``utterances``.
     """
 
     truth: Truth
@@ -89,11 +89,11 @@ class Systems:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Systems measured by one measure, each with its trainings, ready to be compared."""
+    """Systems measured by one measure, each with its trainings."""
 
     measure: Measure
     measured: Mapping[str, Measured]  # by training
-    rows: Mapping[str, list[int]]  # system -> which of these are its trainings
+    rows: Mapping[str, list[int]]  # system -> the indices of its trainings among these
     seeds: Mapping[str, list[str]]
     spread: Spread
 
@@ -113,7 +113,7 @@ class Task:
 
     @cached_property
     def components(self) -> dict[str, VarianceComponents | None]:
-        """System -> the parts of its variance, of systems with several trainings."""
+        """System -> its variance components, for systems with several trainings."""
         return {name: components_of(self.spread, rows) for name, rows in self.rows.items()}
 
     def p_values_of_best(self, degrees: float) -> list[float]:
@@ -122,12 +122,12 @@ class Task:
         return set_p_values(values, _covariance([self]), degrees, direction, self.spread.how.seed)
 
     def best_corrected(self) -> float:
-        """The best value, less what it owes to having been chosen among the systems."""
+        """The best value without the optimism of having been chosen among the systems."""
         values, direction = list(self.values.values()), self.measure.kind.ranked_by()
         return without_winners_curse(values, _covariance([self]), direction, self.spread.how.seed)
 
     def interval(self, name: str) -> Interval:
-        """The interval of a system's value, over test sets and, if it has several, over trainings."""
+        """The interval of a system's value over test sets and, with several trainings, over trainings."""
         return joint_interval(self.spread, self.rows[name], name)
 
     def difference(self, pair: Pair) -> tuple[Interval, float]:
@@ -153,12 +153,12 @@ class Task:
         return first, second
 
     def terms(self, pair: Pair) -> list[Term]:
-        """What training adds to the variance of the difference of two systems."""
+        """The variance that training adds to the difference of two systems."""
         parts = [list(self.components.values())[place] for place in pair]
         return [term for one in parts if one is not None for term in one.terms]
 
     def movements(self) -> Float64:
-        """How the systems' values move together: a row for each, whose products are covariances."""
+        """Joint movements of the systems' values: a row for each, whose products are covariances."""
         return self.spread.movements(self.contrasts)
 
 
@@ -170,13 +170,13 @@ class Family:
     pairs: Sequence[Pair]
     tested: Sequence[Sequence[tuple[Interval, float]]]  # of each task and pair
     adjusted: Sequence[Sequence[float]]
-    needed: int | None  # as many replicates could decide what these cannot
+    needed: int | None  # the number of replicates that could decide more
 
     @classmethod
     def of(cls, tasks: Sequence[Task], pairs: Sequence[Pair], best: int | None = None) -> Family:
-        """Compare; replicates are raised until they can decide, up to a bound.
+        """Compare, with more replicates until they can decide, up to a limit.
 
-        With the ``best`` system, the other one of each pair is tested for being among the best of all.
+        With the ``best`` system, the other system of each pair is tested for being among the best of all.
         """
         while True:
             tested = [[task.difference(pair) for pair in pairs] for task in tasks]
@@ -200,7 +200,7 @@ class Family:
 
     @property
     def cautions(self) -> list[str]:
-        """That replicates are too few, where they are."""
+        """A caution if there are too few replicates."""
         if self.needed is None:
             return []
         replicates = self.tasks[0].spread.how.replicates
@@ -223,7 +223,7 @@ def _adjusted(
 
 
 def _middle_degrees(tested: Sequence[Sequence[tuple[Interval, float]]]) -> float:
-    """How well the covariance is known: the middle of the degrees of freedom that differences have of their own."""
+    """Degrees of freedom of the covariance: the median of those of the differences."""
     degrees = [one.degrees_of_freedom for row in tested for one, _ in row if one.degrees_of_freedom is not None]
     known = [one for one in degrees if not isnan(one)]
     return float(np.median(known)) if known else float("inf")
@@ -235,7 +235,7 @@ def _covariance(tasks: Sequence[Task]) -> Float64:
     signed = [(rows, task.spread.signs) for rows, task in zip(moved, tasks, strict=True)]
     parts = [one for task in tasks for one in task.components.values()]
     trained = [0.0 if one is None else sum(term.variance for term in one.terms) for one in parts]
-    # measures that left out clusters in other groups are treated as if they did not move together
+    # measures that left out other groups of clusters are taken as uncorrelated
     covariance = np.diag(trained) + np.block(
         [[a * s @ b.T if a.shape[1] == b.shape[1] else np.zeros((len(a), len(b))) for b in moved] for a, s in signed]
     )
@@ -245,7 +245,7 @@ def _covariance(tasks: Sequence[Task]) -> Float64:
 def _replicates_needed(
     how: Resampling, tested: Sequence[Sequence[tuple[Interval, float]]], adjusted: Sequence[float]
 ) -> int | None:
-    """How many replicates could decide what these cannot: p is never lower than 2 / (replicates + 1)."""
+    """The number of replicates that could decide more: p is never lower than 2 / (replicates + 1)."""
     if not how.draws:
         return None
     level, least = 1 - how.confidence, 2 / (how.replicates + 1)
@@ -260,9 +260,9 @@ def _fixed_thresholds(
     rows: Mapping[str, list[int]],
     thresholds: Mapping[str, Threshold] | None,
 ) -> dict[str, float]:
-    """The threshold of each training for a measure at one; empty for threshold-free measures.
+    """The threshold of each training for a measure at a threshold; empty for threshold-free measures.
 
-    Proposals are made at the EER of the scores, if nothing else is said.
+    The default threshold of proposals is that of the EER of the scores.
     """
     if not measure.takes_threshold:
         if thresholds is not None:

@@ -1,9 +1,9 @@
-"""Fragility: how few speakers, or attacks, a verdict rests on.
+"""Fragility: the number of speakers, or attacks, that a verdict depends on.
 
-A verdict that one system is better may hang on a few clusters. Those that support it most are left out first, by how
-far the difference moves without each of them, and the comparison is made anew on the rest: with twice as many until the
-verdict goes, then with fewer until it holds again. That it goes without these, and holds with the last of them, is
-measured. That no other few would do is not: measures are not means, and all subsets are too many.
+A verdict that one system is better may depend on a few clusters. Clusters that support it most, by the change of the
+difference without each of them, are left out first, and the comparison is repeated on the rest: with twice as many
+until the verdict is lost, then with fewer until it holds again. It is measured that the verdict is lost without these
+clusters and holds with the last of them, but not that no other set is as small: there are too many subsets.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ Remeasure = Callable[[Sequence[str]], Task]  # on these utterances
 
 @dataclass(frozen=True)
 class Fragility:
-    """The clusters without which a verdict goes, or holds all the same.
+    """The clusters without which a verdict is lost, or still holds.
 
     Parameters
     ----------
     factor
-        What was left out, as ``"speaker"``.
+        The noun for a cluster, such as ``"speaker"``.
     left_out
-        Their names, those that support the verdict most first.
+        The names of the clusters, the strongest support of the verdict first.
     goes
-        Whether the verdict goes without them; otherwise all that support it were left out, but three.
+        True if the verdict is lost without them; otherwise all but three of its supporters were left out.
     of
-        How many there are.
+        The number of all clusters.
     """
 
     factor: str
@@ -63,7 +63,7 @@ def fragility_of(task: Task, pair: Pair, remeasure: Remeasure) -> tuple[Fragilit
     task
         The measured systems, by the jackknife.
     pair
-        The places of the two systems, which the test tells apart.
+        The indices of the two systems, which differ significantly.
     remeasure
         Measures the same systems on some utterances.
 
@@ -90,7 +90,7 @@ def fragility_of(task: Task, pair: Pair, remeasure: Remeasure) -> tuple[Fragilit
 def _fewest(
     task: Task, pair: Pair, clusters: Clusters, moved: Any, utterances: Sequence[str], remeasure: Remeasure
 ) -> Fragility:
-    """Leave out the clusters that support a verdict most, until it goes."""
+    """Leave out the strongest supporters of a verdict until it is lost."""
     verdict = _verdict(task, pair)
     named = clusters.count - clusters.alone
     order = np.argsort(verdict * moved[:named], kind="stable")
@@ -116,7 +116,7 @@ def _fewest(
 
 
 def _verdict(task: Task, pair: Pair) -> int:
-    """The sign of a difference that the test shows; 0 if it shows none."""
+    """The sign of a significant difference; 0 if it is not significant."""
     found, p_value = task.difference(pair)
     if found.refused:
         raise UsageError("too few clusters are left")

@@ -1,15 +1,15 @@
 """The scores of a mass under other weights of its units: gathered once, sorted and cut into groups.
 
-A bootstrap asks for a measure of ``mass.reweight(w)`` for many ``w``. The answers lie close to each other, so that only
-some scores can matter: for an EER those near the crossing, found by a bracket; for other measures all of them::
+A bootstrap needs a measure of ``mass.reweight(w)`` for many ``w``. The values lie close to each other, so that only
+some scores matter: for an EER those near the crossing, found by a bracket; for other measures all of them::
 
     scores      below the bracket    |  group 0  |  group 1  |  group 2  |   above
     summed      per unit             |  per unit |  per unit |  per unit |   (what is left)
 
-Of each replicate, one product of its weights with the sums per unit says what is called spoof at the edges of groups;
-only the scores of a group that matters are looked at one by one. Without one unit, what all units together have is
-taken as it is, and only the few rows of the unit are looked at. Everything is decided in Python integers, so that
-values have the bits of the measure of the re-weighted mass.
+For each replicate, one product of its weights with the sums per unit gives the amounts called spoof at the edges of
+groups; single scores are examined only in a group that matters. Without one unit, the sums of all units are reused, and
+only the few rows of the unit are examined. All decisions are in Python integers, so that values have the bits of the
+measure of the re-weighted mass.
 
 Memory: 24 bytes and the score for each gathered score (equal scores of a unit count once), and ``16 * (groups + 3)``
 bytes per unit, twice. Of 12.46 million scores the bracket held 0.3 % with 71,237 units, and 18 % with 20 units that
@@ -39,12 +39,12 @@ from spoofspan.measures.operating_point import Totals
 from spoofspan.uncertainty.left_out import sampled_scores
 from spoofspan.uncertainty.replicates import ExactColumns, add_by_unit, all_but_one, confusions_by_unit, each_by_unit
 
-# Columns of sums per unit that stand before those of the groups.
+# The number of columns of sums per unit before those of the groups.
 TOTALS = 4
 MOST_GROUPS = 512
-# Where the best of all thresholds is sought, groups are so many times smaller: more of them are looked at.
+# For the best of all thresholds, groups are so many times smaller, since more of them are examined.
 MANY_GROUPS = 6
-# So many sums of units in groups are held for each class (64 MB).
+# The most sums of units in groups, for each class (64 MB).
 MOST_SUMS = 1 << 23
 
 # Bona fide and spoof amounts below each group and below the end of the last.
@@ -55,7 +55,7 @@ Called = Sequence[npt.NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Reaching:
-    """Between which amounts called spoof a condition becomes true; None where it is beyond what was gathered."""
+    """The amounts called spoof around the point where a condition becomes true; None beyond the gathered scores."""
 
     before: Amounts | None
     after: Amounts | None
@@ -65,7 +65,7 @@ class Reaching:
 
 @dataclass(frozen=True, eq=False)
 class Replicate:
-    """One choice of weights: what it adds up to, and what is called spoof at any gathered score.
+    """One choice of weights: its totals, and the amounts called spoof at any gathered score.
 
     ``called`` takes the first group and the one after the last. ``weights`` may change when the next replicate is made.
     """
@@ -77,12 +77,12 @@ class Replicate:
 
     @property
     def is_defined(self) -> bool:
-        """True if both classes are there, and some of them under scores."""
+        """True if both classes are present, and some time has scores."""
         whole = self.whole
         return bool(whole.all_bona_fide and whole.all_spoof and whole.bona_fide + whole.spoof)
 
     def first(self, reached: Reached) -> Reaching:
-        """Find where a condition becomes true, as ever more scores are called spoof."""
+        """Find where a condition becomes true as more scores are called spoof."""
         (bona_fide, spoof), edges = self.below, len(self.below[0])
         edge = bisect_left(range(edges), True, key=lambda g: reached(bona_fide[g], spoof[g]))
         before = (bona_fide[edge - 1], spoof[edge - 1]) if edge else None
@@ -97,10 +97,10 @@ class Replicate:
 
 @dataclass(frozen=True, eq=False)
 class Gathered:
-    """Gathered scores, ascending and in groups, and what each unit has around them.
+    """Gathered scores in ascending groups, with sums for each unit.
 
-    ``columns`` has, for each unit: bona fide and spoofed time under scores, then that under none, then what lies below
-    each of the groups and below the end of the last, first bona fide, then spoofed.
+    ``columns`` has, for each unit: bona fide and spoofed time with scores, the same without scores, then the amounts
+    below each group and below the end of the last, first bona fide, then spoofed.
     """
 
     columns: ExactColumns
@@ -124,9 +124,9 @@ class Gathered:
             yield self._replicate(row, sums, below, partial(self._called_under, row, below))
 
     def without_each(self) -> Iterator[Replicate]:
-        """A replicate without each of the units.
+        """A replicate without each unit.
 
-        What all units together have is summed once (BCa with 71,237 units: 75 range EERs instead of 1,340).
+        All units are summed once (BCa with 71,237 units costs 75 range EERs instead of 1,340).
         """
         columns = self.columns.columns
         whole = columns.sum(axis=0)
@@ -150,7 +150,7 @@ class Gathered:
         return sums[TOTALS : TOTALS + edges].tolist(), sums[TOTALS + edges :].tolist()
 
     def _called_under(self, weights: Int64, below: Below, group: int, end: int) -> Called:
-        """Amount called spoof under weights once each distinct score of some groups is."""
+        """Amounts called spoof under weights, at each distinct score of some groups."""
         first, last = int(self.group_ends[group]), int(self.group_ends[end])
         start = int(self.ends[first - 1]) if first else 0
         ends = self.ends[first:last] - start
@@ -164,7 +164,7 @@ class Gathered:
         ]
 
     def _called_without(self, of_all: Called, place: Int64, rows: Int64, below: Below, group: int, end: int) -> Called:
-        """Amount called spoof without a unit, given its rows and the place of each among distinct scores."""
+        """Amounts called spoof without a unit, given its rows and their places among distinct scores."""
         first, last = int(self.group_ends[group]), int(self.group_ends[end])
         inside = slice(*np.searchsorted(place, (first, last)))
         called = []
@@ -182,10 +182,10 @@ class Gathered:
 def gather_near_crossing(
     mass: ScoreMass, unit_of: Int64, units: int, deviations: float, few_rows: int
 ) -> Gathered | None:
-    """Gather all rows of a small mass, otherwise those that replicates may cross at; None if sums could overflow."""
+    """Gather all rows of a small mass, or those of possible crossings; None if sums could overflow."""
     low = top = None
     sizes = [part.runs.values.size for part in mass.parts if isinstance(part, TimedPart)]
-    if len(sizes) < len(mass.parts) or sum(sizes) > few_rows:  # of shards nobody knows how many they have
+    if len(sizes) < len(mass.parts) or sum(sizes) > few_rows:  # the size of shards is unknown
         low, top = _bracket(mass, unit_of, units, deviations)
     return _gather(mass, unit_of, units, low, top)
 
@@ -196,7 +196,7 @@ def gather_all(mass: ScoreMass, unit_of: Int64, units: int, *, many_groups: bool
 
 
 def _bracket(mass: ScoreMass, unit_of: Int64, units: int, deviations: float) -> tuple[Any, Any]:
-    """Two scores between which replicates cross: where FPR - FNR is so many standard deviations from 0."""
+    """Two scores around the crossings of replicates, where FPR - FNR is some standard deviations from 0."""
     try:
         found = crossing(mass)
     except UndefinedMeasureError:
@@ -208,7 +208,7 @@ def _bracket(mass: ScoreMass, unit_of: Int64, units: int, deviations: float) -> 
     sums = called.astype(np.float64)
     bona_fide, spoof = (max(float(column.sum()), 1.0) for column in sums.T[:2])
     positive_rate, called_rate = float(sums[:, 4].sum()) / bona_fide, float(sums[:, 5].sum()) / spoof
-    # how far each unit pulls FPR - FNR, to first order
+    # the effect of each unit on FPR - FNR, to first order
     pull = (sums[:, 4] - positive_rate * sums[:, 0]) / bona_fide + (sums[:, 5] - called_rate * sums[:, 1]) / spoof
     sample = mass.sample(SAMPLE)
     if not sample[0].size:  # shards have none at hand
@@ -217,7 +217,7 @@ def _bracket(mass: ScoreMass, unit_of: Int64, units: int, deviations: float) -> 
 
 
 def _scores_around(sample: Columns, tau: float, distance: float) -> tuple[Any, Any]:
-    """Two scores of a sample at which FPR - FNR differs by a distance from that at tau; None: beyond the sample."""
+    """Two scores of a sample at which FPR - FNR differs by a distance from its value at tau; None: outside."""
     distinct, columns = sum_ties(*sample)
     curves = [np.cumsum(column.astype(np.float64)) for column in columns]
     if not distinct.size or not all(curve[-1] for curve in curves):
@@ -232,7 +232,7 @@ def _scores_around(sample: Columns, tau: float, distance: float) -> tuple[Any, A
 
 
 def _gather(mass: ScoreMass, unit_of: Int64, units: int, low: Any, top: Any, finer: int = 1) -> Gathered | None:
-    """One pass: sum what lies below the bracket per unit, gather what lies inside."""
+    """One pass: sum the amounts below the bracket per unit, and gather the rows inside."""
     sums = np.zeros((units, 6), np.int64)
     inside: list[tuple[Values, Int64, Int64, Int64]] = []
     whole = 0.0
@@ -247,7 +247,7 @@ def _gather(mass: ScoreMass, unit_of: Int64, units: int, low: Any, top: Any, fin
 
 
 def _gathered_of(low: Any, top: Any, block: UtteranceBlock) -> tuple[float, Int64, Columns, Int64]:
-    """How much a block has, the matrix of each utterance, and the rows inside the bracket with their utterances."""
+    """The total of a block, the matrix of each utterance, and the rows inside the bracket with their utterances."""
     scores, bona_fide, spoof = block.mass.scores, block.mass.bona_fide, block.mass.spoof
     amounts = (bona_fide, spoof, block.undecided_bona_fide, block.undecided_spoof)
     whole = float(sum(column.sum(dtype=np.float64) for column in amounts))
@@ -263,7 +263,7 @@ def _gathered_of(low: Any, top: Any, block: UtteranceBlock) -> tuple[float, Int6
 def _sum_ties_of_units(
     scores: Values, unit: Int64, bona_fide: Int64, spoof: Int64
 ) -> tuple[Values, Int64, Int64, Int64]:
-    """Sort by score, then unit, and add up what is equal in both."""
+    """Sort by score and unit, and sum rows that are equal in both."""
     if not scores.size:
         return scores, unit, bona_fide, spoof
     order = np.lexsort((unit, scores))
@@ -280,7 +280,7 @@ def _grouped(mass: ScoreMass, sums: Int64, rows: tuple[Values, Int64, Int64, Int
         return None
     units = len(sums)
     ends = np.append(np.flatnonzero(scores[1:] != scores[:-1]) + 1, scores.size)
-    # a product with the sums of a group costs a unit about a 400th of what a row costs that is looked at
+    # a product with the sums of a group costs, per unit, about a 400th of examining a row
     wanted = min(max(isqrt(400 * scores.size // max(units, 1)), 4) * finer, MOST_GROUPS, ends.size)
     wanted = min(wanted, max(MOST_SUMS // max(units, 1), 4))
     cuts = np.searchsorted(ends, np.linspace(0, scores.size, wanted + 1)[1:])

@@ -1,11 +1,10 @@
-"""Tests of submissions that come one after another to one test set, each against the best before it.
+"""Tests of sequential submissions to one test set, each against the best before it.
 
 A team that submits ten equally good systems would find an improvement among them more often than a level of 5 % allows:
-each test has its chance to err, and the best before is chosen by the same values. Here the level is divided by the
-number of steps that the challenge allows, one for each submission after the first. Within a step, the new submission is
-tested against all before it (step-down max-T, :mod:`spoofspan.uncertainty.max_t`), whichever of them is the best. So
-whenever somebody looks, the chance of any wrong verdict up to then is at most the level, and what was said of a
-submission is never changed by later ones.
+each test may err, and the best before is chosen by the same values. Here the level is divided by the number of steps
+that the challenge allows, one for each submission after the first. Within a step, the new submission is tested against
+all before it (step-down max-T, :mod:`spoofspan.uncertainty.max_t`). So at any time, the probability of any wrong
+verdict so far is at most the level, and later submissions never change a verdict.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Improvement:
     p_value
         Of this difference, adjusted for all before it and for all steps.
     better
-        The better one; None if they do not differ significantly.
+        The better of the two; None if they do not differ significantly.
 
     """
 
@@ -51,15 +50,15 @@ def improvements(
     Parameters
     ----------
     measure
-        Of the values.
+        The measure of the values.
     values
-        The value of each submission by name, in the order in which they came.
+        The value of each submission by name, in the order of submission.
     left_out
         The value of each without each cluster, all on the same clusters.
     how
         Clusters, and the confidence with which no verdict of any step is wrong.
     steps
-        How many submissions after the first there may be.
+        The largest number of submissions after the first.
 
     Returns
     -------

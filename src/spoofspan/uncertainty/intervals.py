@@ -1,8 +1,8 @@
-"""Intervals: in which range a value would lie on other test sets of the same kind.
+"""Intervals of a value over other test sets of the same kind.
 
-Test sets differ by the clusters they happen to have: speakers where they are known, utterances otherwise, **never
-frames**. The frames of an utterance are alike, so counting them as independent makes an interval too narrow
-(``docs/uncertainty.md`` shows by how much: up to half as wide as it should be in the simulation).
+Test sets differ in their clusters: speakers if they are known, utterances otherwise, **never frames**. The frames of an
+utterance are alike, so counting them as independent makes an interval too narrow (``docs/uncertainty.md`` shows by how
+much: up to half as wide as it should be in the simulation).
 
 :mod:`spoofspan.uncertainty.methods` lists the methods, :mod:`spoofspan.uncertainty.spreads` computes them.
 """
@@ -42,17 +42,17 @@ def interval(
     threshold: Threshold | None = None,
     **arguments: Unpack[BootstrapArguments],
 ) -> Interval:
-    """Measure a system, with the interval in which its value would lie on other test sets of the same kind.
+    """Measure a system, with an interval of its value over other test sets of the same kind.
 
     Parameters
     ----------
     references, scores
-        What is measured: scores in time, proposals, or scores of whole utterances, which may have a protocol or a label
+        References with scores in time or proposals; or scores of whole utterances, which may have a protocol or a label
         by utterance instead of references.
     measure
-        As ``"range-eer"``, ``"point-f1@20ms"`` or ``"utterance-eer"``.
+        A measure, such as ``"range-eer"``, ``"point-f1@20ms"`` or ``"utterance-eer"``.
     threshold
-        Of a measure at a threshold.
+        The threshold, for a measure at one.
     **arguments
         Those of :class:`~spoofspan.Resampling` (``clusters``, ``confidence``, ``method``, ``replicates``, ``seed``),
         ``convention``, ``eer_rule``, ``scores_are``, ``asv_scores``, ``asv_rates``,
@@ -93,7 +93,7 @@ def bootstrap_of(
     method: Literal["percentile", "bca"] = "percentile",
     seed: int = 0,
 ) -> Interval:
-    """Give any function of a mass its interval; the function is called once per replicate."""
+    """Bootstrap interval of any function of a mass, which is called once per replicate."""
     how = Resampling(clusters, replicates, confidence, method, seed)
     drawn = Clusters.of(mass.utterances, clusters)
     units = drawn.units_of(mass.utterances)
@@ -106,7 +106,7 @@ def bootstrap_of(
 def interval_of_left_out(
     name: str, value: float, left_out: LeftOut, confidence: float, *, scale: Scale = "raw"
 ) -> Interval:
-    """Interval of any statistic by the jackknife, given its values without each cluster."""
+    """Jackknife interval of any statistic, given its values without each cluster."""
     how = Resampling(clusters={}, confidence=confidence, clusters_are=left_out.factor)  # which checks the level
     jackknife = Jackknife.from_left_out([value], [left_out], shares=False)
     found, refusal, counts = jackknife.estimate([1.0]), jackknife.refusal, jackknife.counts

@@ -1,4 +1,4 @@
-"""The jackknife over clusters: how far a value moves when each is left out, and what follows for other test sets.
+"""The jackknife over clusters: the variance of a value over other test sets, from its values without each cluster.
 
 With n clusters and the values v_i of a system without cluster i, the variance of its value from one test set of the
 same kind to the next is about::
@@ -11,8 +11,8 @@ for a difference, 1 / k each for a mean of k) has the variance of the sum of the
 **Degrees of freedom.** A variance is itself an estimate, and a poor one where few clusters make it up. Its degrees of
 freedom are the smaller of two numbers. One is Satterthwaite's: those of the chi-square with the same mean and variance
 as the sum of squares, 2 V^2 / Var(V), with Var(V) from the spread of the squares. Where a handful of clusters has all
-the errors, it is a handful. The other counts the clusters of the scarcer class, less one: 60 utterances of which four
-have spoof know as much of spoof as four do.
+the errors, it is a handful. The other is the number of clusters with the scarcer class, minus one: for spoof, 60
+utterances with spoof in four of them are as good as four.
 
 **Differences.** The standard error of a rate grows with the rate. Where the errors of one system pile up in few
 clusters, a test set that lacks such clusters has a low rate and, with it, a standard error that is too small: the
@@ -49,14 +49,14 @@ from spoofspan.uncertainty.left_out import LeftOut, count_left_out
 from spoofspan.uncertainty.measured_system import Measured, leave_out
 from spoofspan.uncertainty.student import quantile, two_sided_p
 
-# Values that are so far apart need no more, and few errors would make the logit of a rate useless.
+# Limits the slope of logits: few errors would make the logit of a rate useless.
 MOST_STRETCH = 3.0
 # exp of more overflows.
 MOST_EXPONENT = 700.0
 
 
 def bounds(found: Estimate, scale: Scale, confidence: float) -> tuple[float, float]:
-    """Both ends of a t interval on a scale; as they are where a value lies at the end of its scale.
+    """Both ends of a t interval on a scale; on the raw scale for a value at the end of its scale.
 
     >>> from spoofspan.uncertainty.jackknife import Estimate
     >>> low, high = bounds(Estimate(0.1, 0.02, 30), "logit", 0.95)
@@ -78,7 +78,7 @@ def bounds(found: Estimate, scale: Scale, confidence: float) -> tuple[float, flo
 
 
 def stretches(first: float, second: float) -> tuple[float, float]:
-    """How much steeper logits are at each of two shares than between them on average, at most 3; 1 at 0 and 1.
+    """Slope of the logit at each of two shares over the mean slope between them, at most 3; 1 at 0 and 1.
 
     >>> [round(one, 3) for one in stretches(0.2, 0.1)]
     [0.771, 1.37]
@@ -91,7 +91,7 @@ def stretches(first: float, second: float) -> tuple[float, float]:
 
 
 def positive_semidefinite(covariance: Float64) -> Float64:
-    """The nearest covariance that has no negative variance; one that has none, or has NaN, stays as it is.
+    """The nearest positive semidefinite covariance; one that is, or has NaN, is returned as it is.
 
     >>> positive_semidefinite(np.array([[1.0, 2.0], [2.0, 1.0]]))
     array([[1.5, 1.5],
@@ -107,20 +107,20 @@ def positive_semidefinite(covariance: Float64) -> Float64:
 
 
 def is_share(measure: Measure) -> bool:
-    """True if a measure is a rate or a share, and no cost."""
+    """True if a measure is a rate or a share, not a cost."""
     return measure.kind.scale == "logit" and measure.kind.percent
 
 
 @dataclass(frozen=True)
 class Term:
-    """A variance that is added (or, if negative, taken off), and its degrees of freedom."""
+    """A variance that is added (or, if negative, subtracted), and its degrees of freedom."""
 
     variance: float
     degrees: float
 
 
 def satterthwaite(terms: Sequence[Term]) -> Term:
-    """The sum of variances, with the degrees of freedom of the chi-squared law that is nearest to its own.
+    """The sum of variances, with the degrees of freedom of the nearest chi-squared law.
 
     >>> satterthwaite([Term(2.0, 10), Term(2.0, 10)])
     Term(variance=4.0, degrees=20.0)
@@ -132,7 +132,7 @@ def satterthwaite(terms: Sequence[Term]) -> Term:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value, its standard error from one test set to the next, and the degrees of freedom of that."""
+    """A value with its standard error over test sets, and the degrees of freedom of the latter."""
 
     value: float
     standard_error: float
@@ -140,7 +140,7 @@ class Estimate:
 
     @property
     def p_value(self) -> float:
-        """The chance of a value at least as far from 0, if the true one were 0; two-sided."""
+        """The two-sided p-value of the true value being 0."""
         if isnan(self.standard_error):
             return nan
         if not self.standard_error:
@@ -148,11 +148,11 @@ class Estimate:
         return two_sided_p(self.value / self.standard_error, self.degrees_of_freedom)
 
     def reach(self, confidence: float) -> float:
-        """How far the interval reaches to either side."""
+        """Half the width of the interval."""
         return quantile(confidence, self.degrees_of_freedom) * self.standard_error
 
     def with_terms(self, terms: Sequence[Term]) -> Estimate:
-        """The estimate, if it varies by more than its jackknife says."""
+        """The estimate with variances added to that of the jackknife."""
         if not terms:
             return self
         whole = satterthwaite([Term(self.standard_error**2, self.degrees_of_freedom), *terms])
@@ -171,9 +171,9 @@ class Jackknife:
         A row for each cluster, a column for each system: the value without it. With crossed factors, the rows of
         each factor and of each product of several follow each other.
     counts
-        How many clusters there are, by class.
+        The numbers of clusters, by class.
     shares
-        Whether the values are rates or shares, whose differences are looked at on the scale of logits too.
+        True if the values are rates or shares, whose differences are also judged on the scale of logits.
     """
 
     values: Float64
@@ -190,21 +190,21 @@ class Jackknife:
 
     @classmethod
     def from_left_out(cls, values: Sequence[float], systems: Sequence[LeftOut], *, shares: bool) -> Jackknife:
-        """Put together what was left out of each system."""
+        """Combine the values of several systems without each cluster."""
         without = np.stack([np.concatenate([way.without for way in one.ways]) for one in systems], axis=1)
         ways = tuple((way.sign, way.without.size) for way in systems[0].ways)
         return cls(np.array(values, np.float64), without, count_left_out(systems), shares, ways)
 
     @cached_property
     def _parts(self) -> list[tuple[int, int, slice]]:
-        """Of each factor and product: its sign, how many times something was left out, and its rows."""
+        """Sign, number of clusters and rows of each factor and product of factors."""
         ways = self.ways or ((1, len(self.without)),)
         ends = np.cumsum([rows for _, rows in ways]).tolist()
         return [(sign, rows, slice(end - rows, end)) for (sign, rows), end in zip(ways, ends, strict=True)]
 
     @cached_property
     def row_weights(self) -> Float64:
-        """What the square of each deviation counts in a variance: (n - 1) / n, negative where it is taken off."""
+        """The weight of the square of each deviation in a variance: (n - 1) / n, negative if it is subtracted."""
         return np.concatenate([np.full(rows, sign * (rows - 1) / rows) for sign, rows, _ in self._parts])
 
     @cached_property
@@ -262,7 +262,7 @@ class Jackknife:
         return np.ascontiguousarray(self.deviations.T)
 
     def _of_logits(self, weights: Float64) -> Float64:
-        """The weights of a difference if the slope of logits at each side counts, instead of that between both."""
+        """The weights of a difference with the slope of logits at each side, relative to that between both."""
         first, second = np.maximum(weights, 0.0), np.maximum(-weights, 0.0)
         whole = float(first.sum())
         if not self.shares or not isclose(whole, float(second.sum())):  # no difference
@@ -281,7 +281,7 @@ class Jackknife:
 
     @cached_property
     def refusal(self) -> str | None:
-        """Reason why nothing can be said of other test sets; None if something can."""
+        """The reason for having no interval and no p-value; None if there are some."""
         if self.counts.refusal is None and np.isnan(self.without).any():
             return "without one of the clusters the measure has no value, so there is no interval and no p-value"
         return self.counts.refusal

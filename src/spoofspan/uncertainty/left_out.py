@@ -43,7 +43,7 @@ from spoofspan.measures.operating_point import OperatingPoint, Totals, called_sp
 from spoofspan.uncertainty.clusters import UNNAMED, ClusterCounts
 from spoofspan.uncertainty.replicates import confusions_by_unit
 
-# A chord of the curve reaches so many standard errors to either side.
+# A chord of the curve spans so many standard errors to either side.
 CHORD = 2.0
 # With fewer clusters that have an error of a class there is a caution.
 FEW_WITH_ERRORS = 5
@@ -58,17 +58,17 @@ class LeftOut:
     Parameters
     ----------
     without
-        The value without each cluster (of slow measures with many clusters: without each group of them); NaN where
-        there is none.
+        The value without each cluster (for slow measures with many clusters, without each group of them); NaN if there
+        is none.
     bona_fide, spoof
-        Which clusters have any of that class. Where a measure rests on one class only, the other is None.
+        Flags of the clusters with that class. If a measure depends on one class only, the other is None.
     worst
-        The value if the error rate of a class in which no error was seen were this high (of bona fide, of spoof); None
-        where errors were seen in both classes.
+        The value for given error rates (of bona fide, of spoof) of classes without any observed error; None if errors
+        were observed in both classes.
     cautions
-        Reasons to look twice: few clusters have errors.
+        Cautions: few clusters have errors.
     optimism
-        What is to be added to the value, because its threshold is the best one of this very corpus.
+        The correction of a value at the best threshold of this corpus.
     factor, alone, sign, crossed
         Those of the :class:`~spoofspan.uncertainty.clusters.Clusters` that were left out.
     """
@@ -86,17 +86,17 @@ class LeftOut:
 
     @property
     def ways(self) -> tuple[LeftOut, ...]:
-        """All that was left out in turn: the levels of each factor, and of each product of several."""
+        """The levels of each factor that were left out, and of each product of factors."""
         return self, *self.crossed
 
     @property
     def flags(self) -> tuple[Flags | None, Flags | None]:
-        """Clusters that have any bona fide, and which any spoof."""
+        """Flags of clusters with bona fide, and with spoof."""
         return self.bona_fide, self.spoof
 
 
 def count_left_out(systems: Sequence[LeftOut]) -> ClusterCounts:
-    """Number of clusters that systems on the same clusters have, by class."""
+    """The numbers of clusters of systems on the same clusters, by class."""
     factors = [ways for ways in zip(*(one.ways for one in systems), strict=True) if ways[0].factor]
     counts = [ClusterCounts.of((one.flags for one in ways), ways[0].factor, ways[0].alone) for ways in factors]
     return ClusterCounts.of_factors(counts)
@@ -115,7 +115,7 @@ class Confusions:
 
     @classmethod
     def of(cls, sums: npt.NDArray[Any], uncovered: str) -> Confusions:
-        """From sums as :meth:`.UtteranceBlock.confusions` makes them."""
+        """From sums made by :meth:`.UtteranceBlock.confusions`."""
         bona_fide, spoof, undecided_bona_fide, undecided_spoof, called_bona_fide, called_spoof = sums.T
         whole = Totals("bonafide", "", uncovered, bona_fide, spoof, undecided_bona_fide, undecided_spoof)
         none = np.zeros_like(bona_fide)
@@ -130,7 +130,7 @@ class Confusions:
             return self.false_positive / self.bona_fide, self.false_negative / self.spoof
 
     def value(self, formula: Formula, rates: tuple[Any, Any], positive: Literal["spoof", "bonafide"]) -> Any:
-        """The value of a formula if these were the rates."""
+        """The value of a formula with given rates."""
         false_positive, false_negative = rates[0] * self.bona_fide, rates[1] * self.spoof
         matrix = ConfusionMatrix(
             self.spoof - false_negative - self.unanswered_spoof,
@@ -157,14 +157,14 @@ def sums_by_unit(mass: ScoreMass, unit_of: Int64, units: int, point: OperatingPo
 
 
 def class_flags(sums: Int64) -> tuple[Flags, Flags]:
-    """Units that have any bona fide, and any spoof."""
+    """Flags of units with bona fide, and with spoof."""
     return sums[:, 0] + sums[:, 2] > 0, sums[:, 1] + sums[:, 3] > 0
 
 
 def left_out_at(
     settings: MeasureSettings, formula: Formula, mass: ScoreMass, point: OperatingPoint, value: float, sums: Int64
 ) -> LeftOut:
-    """Leave out each unit of a formula at an operating point, which stays where it is or moves with the rates."""
+    """The values of a formula without each unit, at an operating point that stays or moves with the rates."""
     measure, kind = settings.measure, settings.measure.kind
     kept = kind.kept(settings)
     whole = Confusions.of(sums.sum(axis=0), mass.uncovered)
@@ -174,7 +174,7 @@ def left_out_at(
     if kept is not None:
         rates = _moved(mass, point, kept, rates, seen)
     base = float(whole.value(formula, seen, measure.positive))
-    # the value itself may be read off between two points, by an EER rule; only the change is taken from here
+    # an EER rule may take the value between two points; only the change is computed here
     without = value + (others.value(formula, rates, measure.positive) - base)
 
     free = [
@@ -205,7 +205,7 @@ def left_out_at(
 
 
 def few_with_errors(each: Confusions, matters: tuple[bool, bool]) -> tuple[str, ...]:
-    """A caution if the errors of a class that matters come from few units, given the confusion matrix of each."""
+    """A caution if few units have errors of a relevant class, given the confusion matrix of each."""
     errors = {"bona fide called spoof": each.false_positive, "spoof called bona fide": each.false_negative}
     counts = {name: int(np.count_nonzero(column)) for name, column in errors.items()}
     few = [
@@ -221,7 +221,7 @@ def few_with_errors(each: Confusions, matters: tuple[bool, bool]) -> tuple[str, 
 def _moved(
     mass: ScoreMass, point: OperatingPoint, kept: Kept, rates: tuple[Any, Any], seen: tuple[Any, Any]
 ) -> tuple[Any, Any]:
-    """Move the rates without each unit along the curve, until what is kept is as it was."""
+    """Move the rates without each unit along the curve, until the ``kept`` quantity is the same again."""
     change = rates[0] - seen[0], rates[1] - seen[1]
     apart = change[0] - change[1] if kept == "difference" else change[0] if kept == "fpr" else -change[1]
     right, down = _chord(mass, point, kept, CHORD * jackknife_error(apart))
@@ -234,7 +234,7 @@ def _moved(
 
 
 def jackknife_error(without: Float64) -> float:
-    """The standard error of a value, given what it is without each cluster; NaN counts as no value.
+    """The standard error of a value, given its values without each cluster; NaN is left out.
 
     >>> round(jackknife_error(np.array([1.0, 2.0, 3.0])), 4)
     1.1547
@@ -244,7 +244,7 @@ def jackknife_error(without: Float64) -> float:
 
 
 def _chord(mass: ScoreMass, point: OperatingPoint, kept: Kept, distance: float) -> tuple[float, float]:
-    """How far FPR rises and FNR falls between thresholds at which what is kept is a distance below and above."""
+    """The rise of FPR and the fall of FNR between thresholds a distance below and above."""
     first, last = chord_points(mass, point, kept, distance)
     return (
         last.false_positive_rate - first.false_positive_rate,
@@ -255,7 +255,7 @@ def _chord(mass: ScoreMass, point: OperatingPoint, kept: Kept, distance: float) 
 def chord_points(
     mass: ScoreMass, point: OperatingPoint, kept: Kept, distance: float
 ) -> tuple[OperatingPoint, OperatingPoint]:
-    """The operating points at which what is kept is a distance below and above that of a point."""
+    """The operating points at which the ``kept`` quantity is a distance below and above that of a point."""
     distinct, *columns = sampled_scores(mass)
     called = [np.concatenate(([0.0], np.cumsum(column.astype(np.float64)))) for column in columns]
     fpr, recall = (curve / max(float(curve[-1]), 1.0) for curve in called)
@@ -279,9 +279,9 @@ def _point_at_place(mass: ScoreMass, distinct: Values, place: int) -> OperatingP
 
 
 def sampled_scores(mass: ScoreMass) -> Columns:
-    """Distinct scores of a mass of any size, rising, and how much of each class has them: all, or of many every 2^k-th.
+    """Sorted distinct scores of a mass of any size with the amounts of both classes: all, or every 2^k-th of many.
 
-    The bits of a score decide whether it is taken, so neither the order of the rows nor shards make a difference.
+    The bits of a score decide if it is in the sample, so the order of rows and shards make no difference.
     """
     held: list[Columns] = []
     rows, every = 0, 0
@@ -298,7 +298,7 @@ def sampled_scores(mass: ScoreMass) -> Columns:
 
 
 def _thinned(held: Sequence[Columns], every: int) -> tuple[list[Columns], int]:
-    """Put equal scores together, and take fewer until they are few enough: every 2^k-th, and k."""
+    """Sum equal scores, and halve the sample until it is small enough: the sample of every 2^k-th score, and k."""
     scores, (bona_fide, spoof) = sum_ties(*(np.concatenate(column) for column in zip(*held, strict=True)))
     while scores.size > 2 * SAMPLE:
         every += 1

@@ -1,6 +1,6 @@
-"""Many comparisons at once: step-down max-T, which keeps the chance of any wrong verdict among them at the level.
+"""Multiple comparisons by step-down max-T, which limits the probability of any wrong verdict to the level.
 
-The differences of systems that are measured on the same clusters move together. Their joint law, if no system differs
+The differences of systems on the same clusters are correlated. Their joint law, if no system differs
 from any other, is that of normal values with the covariance of the systems, each difference divided by its own
 standard error, which is estimated from as many degrees of freedom (a Wishart law). Drawing from it says how large the
 largest of all the ratios gets by chance, and that is what the largest of those found is held against; then the largest
@@ -31,10 +31,10 @@ from spoofspan.uncertainty.student import statistic_of
 
 DRAWS = 100_000
 FEWEST_DRAWS = 10_000
-# So many ratios are drawn in all, and at once.
+# The most ratios drawn in all, and at once.
 RATIOS_DRAWN = 1 << 23
 RATIOS_HELD = 1 << 21
-# From so many degrees of freedom on, standard errors are taken as known.
+# With more degrees of freedom, standard errors are taken as known.
 MANY_DEGREES = 100.0
 
 
@@ -46,13 +46,13 @@ def adjusted_p_values(
     Parameters
     ----------
     p_values
-        Of each pair.
+        The p-value of each pair.
     pairs
-        The rows of the covariance whose difference was tested.
+        The rows of the covariance of each pair.
     covariance
-        Of the values of the systems.
+        The covariance of the values of the systems.
     degrees
-        Of freedom, of the covariance.
+        The degrees of freedom of the covariance.
     seed
         Seed of the random draws.
 
@@ -75,7 +75,7 @@ def adjusted_p_values(
         degrees = np.inf
     elif degrees < len(covariance):  # a covariance of lower rank is drawn from so many normal values
         degrees = max(int(degrees), 1)
-    # p-values may have degrees of freedom of their own: what counts is how far out they are on one scale
+    # p-values may have different degrees of freedom: they are compared as deviates on one scale
     found = np.array([0.0 if np.isnan(one) else _deviate(one, degrees) for one in p_values])
     order = np.argsort(p, kind="stable")
     columns = np.asarray(pairs, np.int64)[order]
@@ -85,7 +85,7 @@ def adjusted_p_values(
     reached = np.zeros(p.size, np.int64)
     for start in range(0, count, at_once):
         ratios = draw_ratios(rng, min(at_once, count - start), columns, covariance, degrees)
-        # the largest of those that are not decided before
+        # the largest of those not decided before
         largest = np.maximum.accumulate(ratios[:, ::-1], axis=1)[:, ::-1]
         reached += np.count_nonzero(largest >= found[order], axis=0)
     drawn = np.maximum.accumulate((reached + 1) / (count + 1))
@@ -95,7 +95,7 @@ def adjusted_p_values(
 
 
 def _deviate(p: float, degrees: float) -> float:
-    """How far from 0 a statistic with this p lies."""
+    """The absolute statistic with this two-sided p-value."""
     if np.isfinite(degrees):
         return statistic_of(p, degrees) if p < 1 else 0.0
     return -NormalDist().inv_cdf(p / 2) if p / 2 > 0 else np.inf
@@ -120,7 +120,7 @@ def draw_ratios(rng: np.random.Generator, count: int, pairs: Int64, covariance: 
 def draw_values(
     rng: np.random.Generator, count: int, covariance: Float64, degrees: float
 ) -> tuple[Float64, Float64 | None]:
-    """Draw normal values, a row for each draw, and covariances as estimated; None if they are known."""
+    """Draw normal values, a row for each draw, and estimated covariances; None if the covariance is known."""
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     drawn = rng.standard_normal((count, len(root))) @ root.T
@@ -128,7 +128,7 @@ def draw_values(
 
 
 def _draw_covariances(rng: np.random.Generator, count: int, root: Float64, degrees: float) -> Float64:
-    """Covariances as they are estimated from so many degrees of freedom: Wishart, divided by them."""
+    """Covariances as estimated with these degrees of freedom: Wishart, divided by them."""
     size = len(root)
     if degrees >= size:  # Bartlett's decomposition
         factors = np.tril(rng.standard_normal((count, size, size)), -1)
@@ -149,7 +149,7 @@ def holm(p_values: Sequence[float], most: int | None = None) -> list[float]:
     >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
 
-    A pair without a p-value stays without, and counts as one of the pairs.
+    A pair without a p-value stays NaN, and counts as one of the pairs.
     """
     p = np.asarray(p_values, np.float64)
     order = np.argsort(p, kind="stable")  # NaN comes last, and stays

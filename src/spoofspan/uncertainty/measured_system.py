@@ -1,4 +1,4 @@
-"""Systems, measured once and ready to be measured again under any weights of their clusters."""
+"""Systems that are measured once, and again under other weights of their clusters for intervals."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
     from spoofspan.uncertainty.event_intervals import MeasuredEvents
     from spoofspan.uncertainty.trial_intervals import MeasuredTrials
 
-# One measure of one system, ready to be taken again without any cluster.
+# One measure of one system, for intervals.
 Measured: TypeAlias = "MeasuredSystem | MeasuredEvents | MeasuredTrials"
-# Of measures without a fast way, more clusters than this are left out in groups.
+# With more clusters than the first, measures without a fast way leave out as many groups as the second.
 MOST_LEFT_OUT, GROUPS_LEFT_OUT = 2000, 1000
-# Of the evaluation; the last three say how proposals are made for event measures.
+# Options of measures; the last three are for making proposals.
 OPTIONS = ("convention", "eer_rule", "scores_are", "asv_scores", "asv_rates", "smoothing", "min_duration", "merge_gap")
-System: TypeAlias = "Scores | Proposals | UtteranceScores"  # what one training of a system said
+System: TypeAlias = "Scores | Proposals | UtteranceScores"  # of one training
 
 
 class OnlyLeftOut:
@@ -85,7 +85,7 @@ class OfPlan:
 
 
 def leave_out(system: Measured, clusters: Clusters) -> LeftOut:
-    """The value without each cluster in turn, and without each level of the factors that are crossed with them."""
+    """The values without each cluster, and without each level of the factors crossed with them."""
     found = replace(system.left_out(clusters), factor=clusters.factor, alone=clusters.alone, sign=clusters.sign)
     others = tuple(leave_out(system, one) for one in clusters.crossed)
     cautions = dict.fromkeys(text for one in (found, *others) if one.factor for text in one.cautions)
@@ -93,9 +93,9 @@ def leave_out(system: Measured, clusters: Clusters) -> LeftOut:
 
 
 def clusters_of(systems: Iterable[Measured], how: Resampling, utterances: Sequence[str] | None = None) -> Clusters:
-    """The clusters of several systems; without ``utterances``, of all that they were measured on.
+    """The clusters of several systems, by default of all utterances that any of them was measured on.
 
-    Systems on different utterances have the clusters of all. One that a system lacks leaves its value as it is.
+    Leaving out a cluster that a system does not have does not change its value.
     """
     some = list(systems)
     if utterances is None:
@@ -104,7 +104,7 @@ def clusters_of(systems: Iterable[Measured], how: Resampling, utterances: Sequen
 
 
 class BootstrapArguments(MeasuringArguments, total=False):
-    """How replicates are drawn, how a system is measured, and every rule, as keyword arguments."""
+    """Settings of intervals and of a measurement, and every rule, as keyword arguments."""
 
     clusters: Grouping | None
     replicates: int
@@ -115,7 +115,7 @@ class BootstrapArguments(MeasuringArguments, total=False):
 
 
 def split_arguments(arguments: Mapping[str, Any]) -> tuple[Resampling, EvaluationOptions]:
-    """Split keyword arguments into those of the bootstrap and those that say how a system is measured."""
+    """Split keyword arguments into settings of intervals and of a measurement."""
     drawn = {name: value for name, value in arguments.items() if name in Resampling.__dataclass_fields__}
     rest = {name: value for name, value in arguments.items() if name not in drawn}
     for name in rest:
@@ -127,13 +127,13 @@ def split_arguments(arguments: Mapping[str, Any]) -> tuple[Resampling, Evaluatio
 
 @dataclass(frozen=True, eq=False)
 class MeasuredSystem(OfPlan):
-    """One system, ready to be measured under any weights."""
+    """One measure of one system in time or of whole utterances, for intervals."""
 
     plan: Plan
     mass: ScoreMass
     value: float
     signer: Signer | None = None
-    found_at: OperatingPoint | None = None  # where the value was taken, if that is known
+    found_at: OperatingPoint | None = None  # of the value, if it is known
 
     @property
     def utterances(self) -> Sequence[str]:
@@ -162,11 +162,11 @@ class MeasuredSystem(OfPlan):
 
     @cached_property
     def point(self) -> OperatingPoint:
-        """The operating point of the value; the threshold is NaN where there is none."""
+        """The operating point of the value; its threshold is NaN without one."""
         return self.found_at or self.plan.value(self.mass).point or no_point(self.mass)
 
     def left_out(self, clusters: Clusters) -> LeftOut:
-        """The value without each cluster in turn."""
+        """The values without each cluster."""
         units, count, kind = clusters.units_of(self.mass.utterances), clusters.count, self.measure.kind
         formula = None if self.measure.macro else kind.rates_formula(self.plan)
         if formula is not None and not isnan(self.point.threshold):
@@ -185,7 +185,7 @@ class MeasuredSystem(OfPlan):
         return self._corrected(LeftOut(engine.values_without_each(), *flags), clusters, flags)
 
     def _corrected(self, left_out: LeftOut, clusters: Clusters, flags: tuple[Flags, Flags]) -> LeftOut:
-        """What was left out, with the optimism of a value that is fitted to this very corpus."""
+        """The values without each cluster, with the optimism of a value that is fitted to this corpus."""
         if not self.measure.kind.optimistic:
             return left_out
         few_calibrated = isinstance(self.measure.kind, ScoreCostKind) and self.measure.basis == "utterance"
@@ -196,7 +196,7 @@ class MeasuredSystem(OfPlan):
 
 @singledispatch
 def fast_replicates(kind: Kind, system: MeasuredSystem, units: Int64, count: int) -> Replicates | None:
-    """A way to measure replicates that is faster than to measure each; None if the family of a measure has none."""
+    """A fast way to measure replicates; None if the family of the measure has none."""
     return None
 
 
@@ -213,7 +213,7 @@ def _of_ratio(kind: RatioKind, system: MeasuredSystem, units: Int64, count: int)
     if measure.given is None or measure.positive != "spoof":
         return None
     name, bound = measure.given
-    # one rate is as low as the bound on the other allows: at the last threshold within it
+    # one rate is at its minimum at the last threshold where the other is within its bound
     if (name, kind.of_class) not in (("fpr", "positives"), ("fnr", "negatives")):
         return None
     limit = cast("Literal['fpr', 'fnr']", name), Fraction(bound)
@@ -251,21 +251,21 @@ class SignedSystems:
 
     @cached_property
     def signatures(self) -> dict[str, Signature]:
-        """The signature of each system's value; hashes are computed when they are first asked for."""
+        """The signature of each system's value; hashes are computed on first access."""
         return {name: signer() for name, signer in self.signers.items()}
 
     def __getstate__(self) -> dict[str, Any]:
-        """State for pickling and copying: the signatures, and not the corpus that is needed to make them."""
+        """State for pickling and copying, with the signatures instead of the corpus behind them."""
         return {**vars(self), "signers": {name: partial(replace, one) for name, one in self.signatures.items()}}
 
 
 def signers_of(systems: Mapping[str, Measured]) -> dict[str, Signer]:
-    """What signs the value of each system."""
+    """For each system, a function that signs its value."""
     return {name: system.signer for name, system in systems.items() if system.signer is not None}
 
 
 def values_of_utterances(plan: Plan, mass: ScoreMass) -> Float64:
-    """The value of a measure at a fixed threshold on each utterance; NaN where it has none."""
+    """The value of a measure at a fixed threshold on each utterance; NaN without a value."""
     if plan.threshold is None:
         name = str(plan.measure)
         raise UsageError(
@@ -278,7 +278,7 @@ def values_of_utterances(plan: Plan, mass: ScoreMass) -> Float64:
 
 
 def _value_at(plan: Plan) -> Callable[[OperatingPoint], float]:
-    """The value of a measure at an operating point from which it follows."""
+    """A function that computes the value of a measure at an operating point."""
     formula, positive = cast("Formula", plan.measure.kind.rates_formula(plan)), plan.measure.positive
     return lambda point: float(formula.at(point, positive))
 
@@ -290,7 +290,7 @@ def measured_system(
     options: EvaluationOptions,
     threshold: Threshold | None = None,
 ) -> Measured:
-    """Settle the rules, lay over and measure once."""
+    """Measure a system once, for intervals."""
     return _measured(corpus_of(truth, system), measure, options, threshold)
 
 
@@ -310,9 +310,9 @@ def measured_systems(
     unpaired: bool = False,
     utterances: Sequence[str] | None = None,
 ) -> dict[str, Measured]:
-    """Measure several systems once, on all or some utterances; those whose numbers may not be compared are refused.
+    """Measure several systems once, on all or some utterances; incomparable systems are refused.
 
-    Systems on different utterances are, too, unless they are meant to be (``unpaired``).
+    Systems on different utterances are refused unless they are ``unpaired``.
     """
     of_whole_utterances(systems)  # refuses a mixture
     corpora = {name: corpus_of(truth, one) for name, one in systems.items()}  # all are checked before any is measured

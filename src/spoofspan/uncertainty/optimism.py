@@ -1,9 +1,9 @@
-"""Optimism of a value that is the best of this very corpus: at the best threshold, or after the best calibration.
+"""Optimism of a value at the best threshold of a corpus, or after its best calibration.
 
 These are minDCF, a-DCF, best F1 and minCllr.
 
-The least cost of a corpus lies below the least cost of the population: chance made some threshold look good. On half of
-the clusters it lies lower still. Costs jump at scores, so the best threshold is known to n^(-1/3) and the least cost to
+The least cost of a corpus lies below that of the population, since some threshold looks good by chance. On half of the
+clusters it is lower still. Costs jump at scores, so the best threshold is known to n^(-1/3) and the least cost to
 n^(-2/3) of n clusters (Kim and Pollard, 1990). Half of them have 2^(2/3) = 1.59 times the bias of all, and what the
 halves are better by on average is 0.59 times the bias.
 
@@ -25,12 +25,12 @@ from spoofspan.base.times import Float64, Int64
 from spoofspan.uncertainty.clusters import dealt
 
 MOST_GROUPS, FEWEST_GROUPS = 16, 4
-# What halves are better by, of the bias of all: at the best threshold; after the best calibration of utterances.
+# Advantage of halves, in biases of the whole: at the best threshold, and after the best calibration of utterances.
 BETTER, BETTER_CALIBRATED = 2 ** (2 / 3) - 1, 2 ** (1 / 2) - 1
 
 
 def halves(bona_fide: Flags, spoof: Flags) -> Int64:
-    """Weights that count half of the clusters once: a row for each half, the two of a split next to each other.
+    """Weights of halves of the clusters: a row for each half, the two halves of a split next to each other.
 
     >>> halves(np.array([True] * 4), np.array([True] * 4)).sum(axis=1).tolist()
     [2, 2, 2, 2, 2, 2]
@@ -47,7 +47,7 @@ def halves(bona_fide: Flags, spoof: Flags) -> Int64:
 
 
 def optimism(value: float, of_halves: Float64, better: float = BETTER) -> float:
-    """What is to be added to a value, given those of the halves; NaN there means no value.
+    """The correction to add to a value, given the values of the halves, of which some may be NaN.
 
     >>> round(optimism(0.30, np.array([0.26, 0.28, 0.27, 0.27])), 4)
     0.0511

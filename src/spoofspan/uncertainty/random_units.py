@@ -1,4 +1,4 @@
-"""Attacks, or corpora, as a sample of those to come: the mean over new ones, and where the next one lies.
+"""Attacks or corpora as a sample of new ones: the mean over new ones, and a prediction for the next.
 
 A system has one value on each unit (an attack of a test set, or a corpus)::
 
@@ -38,30 +38,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class UnitSpread:
-    """Values on several units, and what they say of new ones.
+    """Values on several units, with an interval for the mean and a prediction for a new unit.
 
     Parameters
     ----------
     values
         Unit -> value.
     mean
-        Over the units.
+        The mean over the units.
     low, high
         Interval of the mean over new units and other clusters; NaN with fewer than three units.
     next_low, next_high
-        Prediction interval: where the value of the next unit lies.
+        The prediction interval of the value on the next unit.
     level
-        Confidence of both, as 0.95.
+        The confidence level of both, such as 0.95.
     p_value
-        Of the mean being 0; for differences.
+        The p-value of the mean being 0, for differences.
     worst
         The unit with the worst value.
     components
         The parts of the variance of a value: clusters (``test_set``), unit (``seed``), and their interaction.
     unit
-        What a unit is.
+        The noun for a unit.
     cluster
-        What was left out of all units.
+        The noun for the clusters that were left out.
     """
 
     values: Mapping[str, float]
@@ -79,7 +79,7 @@ class UnitSpread:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Reasons to look twice at it."""
+        """Cautions about the number of units."""
         count = len(self.values)
         noun = {"corpus": "corpora"}.get(self.unit, f"{self.unit}s")
         if count < FEWEST_CLUSTERS:
@@ -88,7 +88,7 @@ class UnitSpread:
 
     @property
     def advice(self) -> str:
-        """What more clusters or more units would do to the standard error of the mean."""
+        """The effect of more clusters or more units on the standard error of the mean."""
         if self.components is None or not self.components.total:
             return ""
         parts, count = self.components, len(self.values)
@@ -110,7 +110,7 @@ class UnitSpread:
 def over_units(
     values: Mapping[str, float], contrasts: Float64, spread: JackknifeSpread, unit: str, *, raw: bool = False
 ) -> UnitSpread:
-    """Spread of new units, from the values of units, a row of contrasts of a spread each; ``raw`` for differences."""
+    """Spread over new units, of values that are rows of contrasts of a jackknife; ``raw`` for differences."""
     kind = Measure.parse(spread.measure).kind
     return spread_over_units(
         values,
@@ -135,24 +135,24 @@ def spread_over_units(
     unit: str,
     cluster: str = UNNAMED,
 ) -> UnitSpread:
-    """What the values of some units say of new ones.
+    """Estimate the mean over new units and the value on the next unit.
 
     Parameters
     ----------
     values
         Unit -> value, or difference of two systems (scale ``"raw"``).
     covariance
-        Of these values over other clusters, units fixed.
+        The covariance of these values over other clusters, with fixed units.
     degrees
-        Of freedom of that covariance.
+        The degrees of freedom of that covariance.
     scale, direction
-        Of the measure.
+        The scale and the direction of the measure.
     level
-        Confidence, as 0.95.
+        The confidence level, such as 0.95.
     unit
-        What a unit is, as ``"attack"``.
+        The noun for a unit, such as ``"attack"``.
     cluster
-        What varies in the covariance, as ``"speaker"``.
+        The noun for the clusters of the covariance, such as ``"speaker"``.
 
     Returns
     -------

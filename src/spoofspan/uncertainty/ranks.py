@@ -1,12 +1,12 @@
-"""Ranks with intervals, and groups of systems that cannot be told apart: what a leaderboard may claim.
+"""Ranks with intervals, and groups of systems that do not differ significantly, for leaderboards.
 
 All systems are compared with each other at once, so that with the level's confidence no verdict is wrong
 (:mod:`spoofspan.uncertainty.max_t`). A system's true rank then lies between 1 + the number of systems that are better
 by verdict and N - the number that are worse, for all systems together.
 
-**Groups** are a compact letter display (Piepho, 2004): two systems share a letter if and only if they cannot be told
-apart. The letters are found by inserting one verdict after the other into columns of systems and absorbing columns
-that lie in another.
+**Groups** are a compact letter display (Piepho, 2004): two systems share a letter if and only if they do not differ
+significantly. The letters are found by inserting one verdict after the other into columns of systems and absorbing
+columns that lie in another.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Rank:
     low, high
         The best and the worst rank that the verdicts allow.
     groups
-        Letters: systems with a letter in common cannot be told apart.
+        Letters: systems with a letter in common do not differ significantly.
 
     Examples
     --------
@@ -61,9 +61,9 @@ def ranks(
     values
         System -> its value.
     verdicts
-        Pairs (better, worse) of systems that were told apart, all pairs of systems having been compared.
+        Pairs (better, worse) of systems that differ significantly, of all pairs.
     direction
-        Which values are better.
+        The direction of better values.
 
     Returns
     -------

@@ -36,22 +36,22 @@ class Replicates(Protocol):
         """Number of weighted units."""
 
     def values(self, weights: Int64) -> Float64:
-        """The value of each replicate (a row of weights, one per unit); NaN where it has none."""
+        """The value of each replicate (a row of weights, one per unit); NaN without a value."""
 
     def values_without_each(self) -> Float64:
-        """The value without each of the units, as a jackknife needs them."""
+        """The value without each unit, for a jackknife."""
 
 
 @runtime_checkable
 class BlocksByUtterance(Protocol):
-    """A part of a mass whose rows are known to belong to utterances."""
+    """A part of a mass with rows by utterance."""
 
     def utterance_blocks(self) -> Iterator[UtteranceBlock]:
         """Compute it piece by piece."""
 
 
 def all_but_one(units: int) -> Iterator[Int64]:
-    """Weights that leave out each unit once; always the same array."""
+    """Weights without each unit in turn; the array is reused."""
     weights = np.ones(units, np.int64)
     for unit in range(units):
         weights[unit] = 0
@@ -60,7 +60,7 @@ def all_but_one(units: int) -> Iterator[Int64]:
 
 
 def refuse_shards(mass: ScoreMass) -> None:
-    """Refuse to measure shards anew for every replicate: each would be a pass over all of them."""
+    """Refuse to measure shards again for every replicate, which would be a pass over all of them."""
     if any(isinstance(part, RemotePart) for part in mass.parts):
         raise UsageError(
             "in shards, this measure has no interval by this method: it would be measured anew, from all shards, for "
@@ -71,7 +71,7 @@ def refuse_shards(mass: ScoreMass) -> None:
 def each_by_unit(
     mass: ScoreMass, unit_of: Int64, work: Callable[[UtteranceBlock], Result]
 ) -> Iterator[tuple[Int64, Result]]:
-    """What work makes of each block of a mass, in order, with the units of its utterances."""
+    """Results of work on each block of a mass, in order, with the units of its utterances."""
 
     def worked(block: UtteranceBlock) -> tuple[int, int, Result]:
         return block.first, block.last, work(block)
@@ -100,9 +100,9 @@ def confusions_by_unit(mass: ScoreMass, unit_of: Int64, units: int, called: Call
 
 
 class ExactColumns:
-    """Whole numbers per unit, whose weighted sums are exact although they are products of doubles.
+    """Integers per unit with exact weighted sums, computed as products of doubles.
 
-    Doubles add whole numbers exactly below 2**53. Numbers that are too large for that are split into limbs.
+    Doubles add integers exactly below 2**53; larger numbers are split into limbs.
     """
 
     def __init__(self, columns: Int64) -> None:
@@ -152,16 +152,16 @@ class SummedReplicates(ABC):
         """The value of each row of sums; NaN where it has none."""
 
     def values(self, weights: Int64) -> Float64:
-        """The value of each replicate; NaN where it has none."""
+        """The value of each replicate; NaN without a value."""
         return self.values_of(self.sums(weights))
 
     def values_without_each(self) -> Float64:
-        """The value without each of the units."""
+        """The value without each unit."""
         return self.values_of(self.columns.sum(axis=0) - self.columns)
 
 
 class ConfusionReplicates(SummedReplicates):
-    """A measure at one fixed threshold: the confusion matrices of the units are all it needs."""
+    """A measure at one fixed threshold, from the confusion matrices of the units."""
 
     def __init__(
         self,
@@ -206,11 +206,11 @@ class MeasuredReplicates:
         self._mass, self._unit_of, self._function = mass, unit_of_utterance, function
 
     def values(self, weights: Int64) -> Float64:
-        """The value of each replicate; NaN where it has none."""
+        """The value of each replicate; NaN without a value."""
         return np.array([self._value(row) for row in weights], np.float64)
 
     def values_without_each(self) -> Float64:
-        """The value without each of the units."""
+        """The value without each unit."""
         return np.array([self._value(row) for row in all_but_one(self.units)], np.float64)
 
     def _value(self, weights: Int64) -> float:
@@ -221,7 +221,7 @@ class MeasuredReplicates:
 
 
 def mean_of(values: Float64) -> float:
-    """The mean of the values there are."""
+    """The mean of the values that are not NaN."""
     known = values[~np.isnan(values)]
     if not known.size:
         raise UndefinedMeasureError("the measure has no value on any utterance; measure them pooled")
@@ -229,7 +229,7 @@ def mean_of(values: Float64) -> float:
 
 
 class MeanReplicates(SummedReplicates):
-    """The mean of values that utterances have, counted more or less often; NaN where an utterance has none."""
+    """A weighted mean of values of utterances, of which some may be NaN."""
 
     def __init__(self, values: Float64, unit_of_utterance: Int64, units: int) -> None:
         known = ~np.isnan(values)

@@ -9,8 +9,8 @@ Then the expected loss of a further such cluster is at most the miss rate, whate
 the quality of the system (A. N. Angelopoulos, S. Bates, A. Fisch, L. Lei, T. Schuster: Conformal Risk Control, 2022,
 arXiv:2208.02814, Theorem 1); and at least the miss rate - 2 / (n + 1) where losses change in small steps (Theorem 2).
 
-The expectation is over calibration sets and new clusters: with one calibration set, the miss rate may lie on either
-side. New attacks are not exchangeable with those of the set, so nothing is promised of them.
+The expectation is over calibration sets and new clusters: with one calibration set, the miss rate may be higher or
+lower. New attacks are not exchangeable with those of the set, so the bound does not cover them.
 """
 
 from __future__ import annotations
@@ -58,19 +58,19 @@ def bound_misses(
     Parameters
     ----------
     references, scores
-        A calibration set that the system was not trained on, with the attacks that are to be found.
+        A calibration set that the system was not trained on, with the attacks to detect.
     miss_rate
-        The promise, such as 0.05: the highest expected share of the spoofed time of a new cluster that is missed.
+        The bound, such as 0.05: the highest expected share of missed spoofed time of a new cluster.
     clusters, clusters_are
         The cluster of each utterance, such as ``{"speaker": {utterance: speaker}}``. Without them, utterances are taken
-        as independent, and the promise is about new utterances of the same speakers.
+        as independent, and the bound is for new utterances of the same speakers.
     convention, **rules
         As in :func:`spoofspan.range_eer`.
 
     Returns
     -------
     MissBound
-        The threshold, the promise, and what it costs: the share of bona fide called spoof.
+        The threshold, the bound, and its cost: the share of bona fide called spoof.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def bound_misses(
 
 
 def _losses_at(system: MeasuredSystem, clusters: Clusters) -> Callable[[OperatingPoint], tuple[list[Fraction], float]]:
-    """At an operating point, the share of each cluster with spoof that is missed, and that of bona fide called so."""
+    """A function of an operating point: the missed share of each cluster with spoof, and the FPR."""
     units, uncovered = clusters.units_of(system.mass.utterances), system.mass.uncovered
 
     def losses(point: OperatingPoint) -> tuple[list[Fraction], float]:

@@ -30,7 +30,7 @@ from spoofspan.uncertainty.optimism import halves, optimism
 
 @dataclass(frozen=True, eq=False)
 class MeasuredTrials(OfPlan, OnlyLeftOut):
-    """The a-DCF of one system, ready to be taken again without any cluster."""
+    """The a-DCF of one system, for intervals."""
 
     plan: Plan
     scores: UtteranceScores
@@ -47,7 +47,7 @@ class MeasuredTrials(OfPlan, OnlyLeftOut):
 
     @cached_property
     def _errors(self) -> tuple[Int64, Flags]:
-        """The class of each trial by its place in TRIALS, and whether it is decided wrong."""
+        """The class of each trial as an index into TRIALS, and flags of wrong decisions."""
         values = self.scores.values[positions(self.utterances, self.scores.utterances)]
         tau, high_is_target = self.point.threshold, self.scores.higher == "bonafide"
         rejected = values < tau if high_is_target else values > tau
@@ -57,7 +57,7 @@ class MeasuredTrials(OfPlan, OnlyLeftOut):
         return classes, np.where(classes == TRIALS.index("target"), rejected, ~rejected)
 
     def left_out(self, clusters: Clusters) -> LeftOut:
-        """The value without each cluster in turn, at the same threshold."""
+        """The values without each cluster, at the same threshold."""
         units = clusters.units_of(self.utterances)
         classes, wrong = self._errors
         trials, errors = np.zeros((2, clusters.count, len(TRIALS)), np.int64)
@@ -78,7 +78,7 @@ class MeasuredTrials(OfPlan, OnlyLeftOut):
         return LeftOut(without, has_target, has_other, worst if (all_wrong == 0).any() else None, optimism=too_good)
 
     def _least_costs(self, units: Int64, weights: Int64) -> Float64:
-        """The least cost of the trials of some clusters, a row of weights for each choice; NaN without a class."""
+        """The least cost of the trials of some clusters, for each row of weights; NaN without a class."""
         values = self.scores.values[positions(self.utterances, self.scores.utterances)]
         order = np.argsort(mirrored(values, self.scores.higher))
         ends = np.append(np.diff(values[order]) != 0, True)  # a threshold lies between two scores

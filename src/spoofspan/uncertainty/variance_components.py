@@ -36,11 +36,11 @@ class VarianceComponents:
     Parameters
     ----------
     test_set
-        What all trainings share.
+        The part that all trainings share.
     seed
-        What a training changes on any test set.
+        The part of a training on any test set.
     interaction
-        What a training changes on this test set only.
+        The part of a training on this test set only.
     seeds
         k.
     fixed
@@ -48,11 +48,11 @@ class VarianceComponents:
     total
         The variance of the mean over k trainings: fixed + seed / k.
     degrees
-        Of freedom, of the total.
+        The degrees of freedom of the total.
     terms
-        What training adds to the variance of the mean: (between seeds - interaction) / k.
+        The variance that training adds to the mean: (between seeds - interaction) / k.
     notes
-        Which components came out below zero.
+        Remarks on components below zero.
 
     Examples
     --------
@@ -82,11 +82,11 @@ def variance_components(values: Float64, covariance: Float64, degrees: float) ->
     Parameters
     ----------
     values
-        Of each seed.
+        The value of each seed.
     covariance
-        Of the seeds' values over test sets (a jackknife's over clusters), seeds fixed.
+        The covariance of the seeds' values over test sets (of a jackknife over clusters), with fixed seeds.
     degrees
-        Of freedom of that covariance.
+        The degrees of freedom of that covariance.
 
     Returns
     -------
@@ -128,15 +128,15 @@ def variance_components(values: Float64, covariance: Float64, degrees: float) ->
 
 @dataclass(frozen=True)
 class Design:
-    """How the variance of a value depends on the number of speakers, attacks, ...
+    """The variance of a value as a function of the numbers of speakers, attacks, ...
 
     Parameters
     ----------
     levels
-        Factor -> how many levels the evaluation has.
+        Factor -> its number of levels in the evaluation.
     parts
-        Factors -> their part of the variance, with so many levels. With more levels of a factor, each of its parts
-        falls in proportion.
+        Factors -> their part of the variance with these levels. Each part falls in proportion to the levels of its
+        factors.
     """
 
     levels: Mapping[str, int]
@@ -144,9 +144,9 @@ class Design:
 
     @classmethod
     def of(cls, levels: Mapping[str, int], variances: Sequence[float]) -> Design:
-        """Split the variances over speakers, over attacks, and over pairs of them, each of which has that of pairs.
+        """Split the variances over speakers, over attacks and over their pairs; the first two include the last.
 
-        Three factors or more are not split: they grow together.
+        Three or more factors are not split: they grow together.
         """
         names = list(levels)
         if len(names) == 2:
@@ -166,16 +166,16 @@ class Design:
         return {" x ".join(names): math.sqrt(part) for names, part in self.parts.items()}
 
     def times(self, factor: float) -> Design:
-        """The design of a value whose variance is larger by a factor."""
+        """The design with all variances multiplied by a factor."""
         return replace(self, parts={names: factor * part for names, part in self.parts.items()})
 
     def grown(self, growing: Sequence[str], count: float) -> dict[str, float]:
-        """The levels with so many of the first growing factor, and the other growing ones in proportion."""
+        """The levels with a given number for the first growing factor, and the other growing ones in proportion."""
         ratio = count / self.levels[growing[0]]
         return {name: ratio * known if name in growing else known for name, known in self.levels.items()}
 
     def variance(self, levels: Mapping[str, float] | None = None) -> float:
-        """The variance with these levels; without them, with those of the evaluation."""
+        """The variance with these levels, by default those of the evaluation."""
         now = self.levels if levels is None else levels
         return sum(
             part * math.prod(self.levels[name] / now[name] for name in names if name in now)
@@ -183,7 +183,7 @@ class Design:
         )
 
     def worth(self, scarce: str, other: str, more: int) -> float:
-        """Further levels of another factor that shorten an interval as much as these do; infinity: no number does."""
+        """The further levels of another factor with the same effect on an interval; infinity if there is no number."""
         target = self.variance(self.grown((scarce,), self.levels[scarce] + more)) - self.parts[(scarce,)]
         falling = self.variance() - self.parts[(scarce,)]
         return math.inf if target <= 0 else self.levels[other] * (falling / target - 1)
