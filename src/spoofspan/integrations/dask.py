@@ -5,12 +5,12 @@
     row groups ──split by id──▶ shards on the workers ──count──▶ histograms ──merge in a tree──▶ one, on the client
                                         └── as many passes as an exact EER needs ──┘
 
-A shard is a range of utterance ids, both sides of it. Workers read the files themselves, so they must see the same
-paths; what comes back to the client is small. Every task is a function of files and numbers: what a lost worker had
-made is made again elsewhere, with the same bits.
+A shard has both sides of a range of utterance ids. Workers read the files themselves, so they need the same paths;
+results sent to the client are small. Every task is a function of files and numbers, so that the results of a lost
+worker are computed again elsewhere, with the same bits.
 
-The hashes of a signature go through all scores in the order of the ids, on the client, to which the shards are sent
-one by one for that. ``signed=False`` does without.
+The hashes of a signature need all scores in the order of the ids, so the shards are sent to the client one by one.
+``signed=False`` avoids that.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ T = TypeVar("T")
 
 PATIENCE = 20.0  # seconds to wait for a scheduler, and for its first worker
 POLL = 0.005  # seconds
-LOST = 300.0  # seconds without progress after which a cluster without any worker is given up
+LOST = 300.0  # seconds without progress, after which a cluster without workers is given up
 BYTES_PER_PIECE = 1 << 25
 BYTES_PER_SHARD = 1 << 25
 IDS_PER_PIECE = 1 << 10
 MERGED_AT_ONCE = 8
-RETRIES = 2  # of what fails: a file system may hiccup
+RETRIES = 2  # of failed tasks: a file system may have a hiccup
 
 
 def evaluate(
@@ -76,9 +76,9 @@ def evaluate(
 ) -> Evaluation:
     """Measure Parquet files on a cluster, as :func:`spoofspan.evaluate` measures a corpus in memory, to the same bits.
 
-    ``arguments`` are its conventions and rules; ``partitions`` is how many shards there are (by the size of the files
-    if not given). EERs under the rules nearest and interpolated are counted on the workers. Other measures are
-    computed on the client, to which the shards come one by one.
+    ``arguments`` are conventions and rules; ``partitions`` is the number of shards (by default from the size of the
+    files). EERs under the rules nearest and interpolated are counted on the workers. Other measures are computed on the
+    client, which gets the shards one by one.
     """
     with on_cluster(client, references, scores, hop=hop, higher=higher, column=column, partitions=partitions) as corpus:
         return evaluate_shards(corpus, measures, signed=signed, **arguments)
@@ -87,7 +87,7 @@ def evaluate(
 @contextmanager
 def connected_corpus(address: str, references: Files, scores: Files, **how: Any) -> Iterator[DaskShards]:
     """As :func:`on_cluster`, given the address of a scheduler."""
-    for where in (references, scores):  # a mistyped name is said before anybody waits
+    for where in (references, scores):  # report a mistyped name before connecting
         _pieces(where)
     with connected(address) as client, on_cluster(client, references, scores, **how) as corpus:
         yield corpus
@@ -95,7 +95,7 @@ def connected_corpus(address: str, references: Files, scores: Files, **how: Any)
 
 @contextmanager
 def connected(address: str, timeout: float = PATIENCE) -> Iterator[Client]:
-    """A client of a scheduler, while this lasts."""
+    """A client of a scheduler, as a context."""
     with progress(f"connecting to {address}"):
         try:
             client = Client(address, timeout=timeout, set_as_default=False)
@@ -120,7 +120,7 @@ def on_cluster(
     snap: float | None = None,
     partitions: int | None = None,
 ) -> Iterator[DaskShards]:
-    """A corpus of Parquet files in shards on the workers, while this lasts."""
+    """A corpus of Parquet files in shards on the workers, as a context."""
     _check_workers(client)
     options = (ReadOptions(snap=snap), ReadOptions(hop=hop, higher=higher, column=column))
     sides = {
@@ -137,7 +137,7 @@ def on_cluster(
     for span in spans["references"]:
         ids.add(span.sample)
     splitters = ids.splitters(count)
-    # a task of its own, so that it need not go with each of the others, and is made again if a worker is lost
+    # a task of its own, so that it is not sent with each other task, and is repeated if a worker is lost
     shared = submitter.one(list, splitters)
     of_shard: list[dict[str, list[Future]]] = [{side: [] for side in sides} for _ in range(len(splitters) + 1)]
     for side, (pieces, names) in sides.items():
@@ -177,7 +177,7 @@ class DaskShards(ShardedCorpus):
         return self.facts.settled(_result(shard))
 
     def each(self, work: Callable[[Shard], T], what: str, *, fetched: bool) -> Iterator[tuple[Shard | None, T]]:
-        """Results of every shard, in their order."""
+        """Results of every shard in order."""
         found = [self.submitter.one(_work, self.facts, work, shard) for shard in self.shards]
         with progress(what, total=len(self), unit="shards") as advance:
             for shard, one in zip(self.shards, found, strict=True):
@@ -196,12 +196,12 @@ class DaskShards(ShardedCorpus):
 
 @dataclass(frozen=True)
 class _Submitter:
-    """Gives tasks to a cluster."""
+    """Submits tasks to a cluster."""
 
     client: Client
 
     def one(self, function: Callable[..., Any], *arguments: Any) -> Future:
-        # keys of their own: hashing the arguments would cost more than it could save
+        # unique keys: hashing the arguments would cost more than it could save
         return self.client.submit(function, *arguments, pure=False, retries=RETRIES)
 
     def results(self, calls: Sequence[tuple[Any, ...]], what: str) -> list[Any]:
@@ -210,9 +210,9 @@ class _Submitter:
         return [_result(future) for future in futures]
 
     def watch(self, futures: Sequence[Future], what: str) -> None:
-        """Wait and show progress; errors of tasks are raised by whoever takes the results.
+        """Wait and show progress; errors of tasks are raised when their results are taken.
 
-        A cluster whose workers are all gone would be waited for forever.
+        Without a limit, a cluster without workers would be waited for forever.
         """
         completed = as_completed(futures, loop=self.client.loop, raise_errors=False)
         alive = time.monotonic()
@@ -243,7 +243,7 @@ def _result(future: Future) -> Any:
 
 
 def _check_workers(client: Client) -> None:
-    """Refuse a cluster without workers, or with another spoofspan on them, before any work."""
+    """Refuse a cluster without workers, or with another version of spoofspan, before any work."""
     if not isinstance(client, Client):
         raise UsageError(f"client must be a dask.distributed.Client, as Client('tcp://head:8786'), not {client!r}")
     try:
@@ -252,7 +252,7 @@ def _check_workers(client: Client) -> None:
         raise UsageError(
             "the scheduler has no workers; start some with `dask worker ADDRESS`, or wait for the batch system"
         ) from None
-    # what else may come back is the loss of a worker at this moment, which is no reason to stop
+    # other answers mean the loss of a worker at this moment, which is no reason to stop
     answers = client.run(_version, on_error="return").values()
     for missing in (answer for answer in answers if isinstance(answer, ModuleNotFoundError)):
         raise UsageError(f"a worker has no {missing.name}; install spoofspan where the workers run")
@@ -290,7 +290,7 @@ def _shard_count(client: Client, pieces: Sequence[RowGroups]) -> int:
 
 @dataclass(frozen=True)
 class _Span:
-    """Ids some row groups that have."""
+    """The ids of some row groups."""
 
     lowest: str
     highest: str

@@ -1,4 +1,4 @@
-"""Size of the memory, and a test that files would fit into it."""
+"""The size of memory, and a check if files fit into it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limi
 
 
 def fits_into_memory(sources: Sequence[Source]) -> bool:
-    """True if reading these files whole would leave half of the memory free (True where nobody can tell)."""
+    """True if reading these files whole would leave half of the memory free, or if that is unknown."""
     available = memory_bytes()
     sizes = [(source, size) for source in sources if (size := source.size)]
     # only files that would not fit if all were packed are worth a look
@@ -27,7 +27,7 @@ def fits_into_memory(sources: Sequence[Source]) -> bool:
 
 
 def memory_bytes() -> int | None:
-    """The memory of this machine, or of the part of it that a batch system gives us; None where that is unknown."""
+    """The memory of this machine, or the limit of a batch system; None if unknown."""
     return min(_limits(), default=None)
 
 

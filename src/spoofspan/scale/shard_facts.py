@@ -1,4 +1,4 @@
-"""A shard, and what the whole corpus must know of it."""
+"""Facts about shards that the whole corpus needs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ShardFacts:
 
     @classmethod
     def of(cls, shard: Shard) -> ShardFacts:
-        """Note them."""
+        """The facts of a shard."""
         references, scores = shard
         return cls(
             frozenset() if references is None else frozenset(np.unique(references.labels).tolist()),
@@ -48,16 +48,16 @@ class ShardFacts:
 
 @dataclass
 class CorpusFacts:
-    """Facts about the whole corpus, added up shard by shard."""
+    """Facts about the whole corpus, collected shard by shard."""
 
     hop: float | None = None
     snap: int = 0
     modality: str | None = None
     known_higher: Higher | None = None
     labels: set[int] = field(default_factory=set)
-    slack: set[int] = field(default_factory=set)  # of the scores, where none is given (ns)
+    slack: set[int] = field(default_factory=set)  # automatic, of the scores (ns)
     copies: Copies = field(default_factory=Copies)
-    training_resolution: float | None = None  # seconds, where it is known
+    training_resolution: float | None = None  # seconds, if known
 
     @property
     def higher(self) -> Higher:
@@ -67,7 +67,7 @@ class CorpusFacts:
         return self.known_higher
 
     def learn(self, facts: ShardFacts) -> None:
-        """Add those of a shard."""
+        """Add the facts of a shard."""
         self.labels |= facts.labels
         self.snap = max(self.snap, facts.snap)
         self.modality = facts.modality or self.modality
@@ -93,7 +93,7 @@ class CorpusFacts:
         _ = self.higher
 
     def settled(self, shard: Shard) -> Shard:
-        """The shard with what it cannot know itself."""
+        """The shard with facts of the whole corpus."""
         references, scores = shard
         if references is not None:
             both = {BONA_FIDE, SPOOF} <= self.labels
@@ -102,5 +102,5 @@ class CorpusFacts:
 
 
 def unsigned() -> Digests:
-    """Hashes with which no two numbers are comparable."""
+    """Random hashes, with which no two numbers are comparable."""
     return Digests(*[f"unsigned-{uuid4().hex[:8]}"] * 3)

@@ -1,7 +1,7 @@
-"""Event measures of a corpus in shards: each shard is counted by itself, and what is counted adds up.
+"""Event measures of a corpus in shards, from the sums of counts of each shard.
 
-Events are found within an utterance, so a count of a corpus is the sum over its shards. What ranks proposals of all
-utterances keeps eight bytes for each of them (AP), or goes to disk score by score (measures of all thresholds).
+Events are matched within an utterance, so a count of a corpus is the sum over its shards. Measures that rank the
+proposals of all utterances keep eight bytes for each (AP), or store each score on disk (measures over all thresholds).
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from spoofspan.scale.shards import CorpusLook, PreparedPlan, ShardedCorpus
 
 Tallies = Mapping[Measure, EventTally]
-Crossing = tuple[OperatingPoint, str]  # where the range EER is, and by which rule
+Crossing = tuple[OperatingPoint, str]  # operating point and rule of the range EER
 
 
 def refuse_whole(measures: Sequence[Measure], options: EvaluationOptions) -> None:
-    """Refuse, before any work, what cannot be measured at all, or not shard by shard."""
+    """Refuse measures that cannot be taken at all, or not shard by shard, before any work."""
     if measures:
         event_rules(options)
     for measure in measures:
@@ -62,7 +62,7 @@ def refuse_whole(measures: Sequence[Measure], options: EvaluationOptions) -> Non
 
 
 class ShardedEvents:
-    """Event measures of one corpus; those that share their proposals share a pass over the shards."""
+    """Event measures of one corpus; measures with the same proposals share a pass over the shards."""
 
     def __init__(self, corpus: ShardedCorpus, measures: Sequence[Measure], options: EvaluationOptions) -> None:
         refuse_whole(measures, options)
@@ -70,7 +70,7 @@ class ShardedEvents:
         self._found: dict[Measure, EventMeasurement | UndefinedMeasureError] = {}
 
     def measured(self, measure: Measure) -> EventMeasurement:
-        """Measure one thing."""
+        """Take one measure."""
         if measure not in self._found:
             swept = measure.event_kind.all_thresholds
             self._count([one for one in self._measures if one.event_kind.all_thresholds == swept])
@@ -80,13 +80,13 @@ class ShardedEvents:
         return found
 
     def ready(self, measure: Measure) -> MeasuredEvents:
-        """Measure one thing, ready to be measured again without any cluster."""
+        """Take one measure for intervals, which leave out its clusters."""
         found = self.measured(measure)
         return replace(self._system(measure, found.value, list), signer=found.signer)
 
     @cached_property
     def _ranges(self) -> tuple[PreparedPlan, CorpusLook]:
-        """A look at all ranges: events lie where they do, and by default proposals are made where their EER is."""
+        """A pass over all ranges, for the events and the default threshold of proposals at the range EER."""
         plan = self._corpus.plan(Measure("range-eer"), self._options)
         rows = self._options.smoothing not in (None, 1)
         look = self._corpus.look([plan], signed=self._options.signed, rows=rows)
@@ -100,7 +100,7 @@ class ShardedEvents:
         return found.point, found.eer_rule
 
     def _crossing(self, measure: Measure) -> Crossing | None:
-        """Where proposals are made, if no threshold is given and the measure is not of all thresholds."""
+        """The operating point of proposals, if no threshold is given and the measure is not over all thresholds."""
         return self._eer if self._options.threshold is None and not measure.event_kind.all_thresholds else None
 
     def _count(self, measures: Sequence[Measure]) -> None:
@@ -148,7 +148,7 @@ class ShardedEvents:
 def cross_events(
     corpus: ShardedCorpus, measure: Measure, columns: Columns, options: EvaluationOptions
 ) -> CrossedBreakdown:
-    """An event measure by one or two columns; what is counted of the finest cells adds up to all others."""
+    """An event measure by one or two columns; counts of the finest cells add up to all others."""
     about = NO_INTERVALS if options.resampling is not None else ""
     options = replace(options, resampling=None)
     whole = corpus.evaluate([measure], options)[str(measure)]
@@ -188,7 +188,7 @@ def cross_events(
 
 @dataclass(frozen=True)
 class EventShards:
-    """The events of each shard that has something to measure, as a measure needs them."""
+    """The events of each shard that has something to measure."""
 
     corpus: ShardedCorpus
     measure: Measure
@@ -204,7 +204,7 @@ class EventShards:
 def _tallies(
     measures: Sequence[Measure], options: EvaluationOptions, crossing: Crossing | None, shard: Shard
 ) -> tuple[Circumstances, Tallies] | None:
-    """What measures count of a shard, and under which circumstances."""
+    """The counts of measures for a shard, with their circumstances."""
     references, scores = shard
     if references is None or scores is None:
         return None
@@ -217,7 +217,7 @@ def _tallies(
 def _prepared(
     measure: Measure, options: EvaluationOptions, crossing: Crossing | None, shard: tuple[References, Scores]
 ) -> Prepared:
-    """A shard under the rules, as a measure needs it; ``crossing`` is known if no threshold is given."""
+    """References and proposals of a shard for a measure; ``crossing`` is needed if no threshold is given."""
     return EventEvaluation(*shard, options, lambda: cast("Crossing", crossing)).prepared_for(measure)
 
 
@@ -225,7 +225,7 @@ def _prepared(
 
 
 def _on_disk(folder: Path, tallies: Iterable[EventTally]) -> list[EventTally]:
-    """The same tallies; what they have of every threshold is in two files."""
+    """The same tallies with their data of every threshold in two files."""
     held = list(tallies)
     parts = [part for one in held if isinstance(one.counted, CurveTally) for part in one.counted.parts]
     if not parts:

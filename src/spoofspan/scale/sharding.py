@@ -5,10 +5,10 @@
     files ──> tables, piece by piece ──> rows of each shard ──> References and Scores of each shard
               (a format's ``stream``)    (pickled)              (columns, read again in every pass)
 
-Rows reach the shard of their utterance whatever their order in the files, so an unsorted file takes no more memory
-than a sorted one. Where the shards begin comes from a sample of the ids in the references; how many there are, from
-the size of the files. Everything lies in one temporary folder (TMPDIR says where), which goes when the work is done; if
-the process is killed, with the next one.
+Rows are sent to the shard of their utterance in any order, so an unsorted file needs no more memory than a sorted one.
+The limits of shards come from a sample of the ids in the references, their number from the size of the files. All data
+are in one temporary folder (below TMPDIR), which is removed when the work is done; if the process is killed, by the
+next one.
 """
 
 from __future__ import annotations
@@ -80,22 +80,22 @@ def sharded(
     shards: int | None = None,
     jobs: int | None = None,
 ) -> Iterator[StoredShards]:
-    r"""Cut references and scores from files into shards on disk; they are gone when the context ends.
+    r"""Cut references and scores from files into shards on disk, which are removed when the context ends.
 
-    Formats that cannot be read piece by piece (``docs/formats.md`` says which can) are read whole, and then cut.
+    Formats that cannot be read in pieces (``docs/formats.md`` lists those that can) are read whole, and then cut.
 
     Parameters
     ----------
     references, scores
         Files, folders, globs or addresses, as in :func:`spoofspan.read_references`.
     reference_format, scores_format
-        Formats, where the content does not show them.
+        Formats, if they are not clear from the content.
     durations, reference_hop, snap, split, modality, subset, spoof_label
         As ``durations``, ``hop``, ``snap``, ... in :func:`spoofspan.read_references`.
     hop, higher, column, label2id
         As in :func:`spoofspan.read_scores`.
     shards
-        How many; as many as the size of the files needs, if not given.
+        The number of shards; by default from the size of the files.
     jobs
         The number of processes that check, store and measure shards.
 
@@ -183,7 +183,7 @@ def _stream_scores(reader: Format[Scores], sources: Sequence[Source], options: R
 
 
 def _shard_count(sources: Sequence[Source], utterances: int) -> int:
-    """As many shards as keep one of them at about two million frames, and not too many utterances."""
+    """The number of shards for about two million frames in each, and not too many utterances."""
     wanted = 0.0
     for source in sources:
         size = UNKNOWN_BYTES if source.path is None else source.size
@@ -210,13 +210,13 @@ class IdSample:
             self.seen += 1
 
     def watching(self, parts: Iterable[Part]) -> Iterator[Part]:
-        """The same parts; some of their ids are taken as they pass."""
+        """Iterate over the same parts, and sample their ids."""
         for part in parts:
             self.add(distinct_ids(part))
             yield part
 
     def splitters(self, count: int) -> list[str]:
-        """The first ids of all shards but the first, about equally far apart."""
+        """The first ids of all shards but the first, for shards of about equal size."""
         ordered = sorted(set(self._kept))
         places = [len(ordered) * i // count for i in range(1, count)]
         return [ordered[place] for place in sorted(set(places)) if place]
@@ -249,14 +249,14 @@ _ShardRows = dict[str, list[_StoredPart]]
 
 
 def _cut(parts: Iterable[Part], side: str, shards: Sequence[_ShardRows], splitters: Sequence[str], to: Path) -> None:
-    """Give every row to the shard of its utterance."""
+    """Store every row for the shard of its utterance."""
     for part in parts:
         for shard, some in split_by_id(part, splitters):
             shards[shard][side].append(_StoredPart.write(to, some))
 
 
 def split_by_id(part: Part, splitters: Sequence[str]) -> Iterator[tuple[int, Part]]:
-    """Give every row to the shard of its utterance; ``splitters`` are the first ids of all shards but the first."""
+    """Divide rows by the shard of their utterance; ``splitters`` are the first ids of all shards but the first."""
     ids = _ids(part)
     # a row without an id goes anywhere: reading the shard will refuse it
     shard_of_id = np.array([bisect_right(splitters, utt) for utt in ids.values] + [0], np.int64)
@@ -306,7 +306,7 @@ def _references_of(parts: list[Part], options: ReadOptions) -> References | None
 
 
 def _refuse_other_units(references: References) -> None:
-    """Ranges that end many durations after the end are milliseconds or samples."""
+    """Refuse ranges that end many durations after the end, which are in milliseconds or samples."""
     if references.durations is None or not references.ends.size:
         return
     owner = utterance_of_rows(references.offsets)
@@ -371,9 +371,9 @@ T = TypeVar("T", References, Scores)
 
 @dataclass(frozen=True)
 class StoredShards(ShardedCorpus):
-    """A corpus in shards on disk; with a pool, several processes work on them, whoever is free on the next one.
+    """A corpus in shards on disk, which the processes of a pool can work on.
 
-    What comes back from them is small (a histogram has at most 2 MB), and adds: the bits are those of one process.
+    Their results are small (a histogram has at most 2 MB) and add, so that the bits are those of one process.
     """
 
     facts: CorpusFacts
@@ -387,7 +387,7 @@ class StoredShards(ShardedCorpus):
         return map(partial(_read, self.facts), self.paths)
 
     def each(self, work: Callable[[Shard], Found], what: str, *, fetched: bool) -> Iterator[tuple[Shard | None, Found]]:
-        """Results of every shard, in their order; this process reads them too, while the others work."""
+        """Results of every shard in order; this process may read the shards while others work."""
         if self.pool is None:
             yield from super().each(work, what, fetched=fetched)
             return

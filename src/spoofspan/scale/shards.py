@@ -1,11 +1,11 @@
-"""Corpora in shards: the same measurements, the same bits, and only one shard in memory at a time.
+"""Corpora in shards: measurements with the same bits as in memory, with one shard in memory at a time.
 
-A sharded corpus can be iterated again and again; each time it yields pairs of References and Scores, every utterance
-in one of them. Masses add, so the mass of a corpus is that of its shards one after the other, and a measure takes one
-pass to prepare and one to four passes to find the crossing (:mod:`spoofspan.measures.histogram`).
+A sharded corpus can be iterated repeatedly; each time it yields pairs of References and Scores, with every utterance in
+one of them. Masses add, so the mass of a corpus is that of its shards one after the other, and a measure takes one pass
+to prepare and one to four passes to find the crossing (:mod:`spoofspan.measures.histogram`).
 
-Where the work is done is up to the corpus (:meth:`ShardedCorpus.each`, :meth:`ShardedCorpus.merged`): here, in several
-processes, on a cluster.
+The corpus decides where the work is done (:meth:`ShardedCorpus.each`, :meth:`ShardedCorpus.merged`): in this process,
+in several processes, or on a cluster.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ T = TypeVar("T")
 
 
 class ShardedCorpus(Corpus):
-    """A corpus in shards; the ids rise from shard to shard (inside of one they may stand in any order).
+    """A corpus in shards; ids rise from shard to shard, in any order within a shard.
 
-    What is given to :meth:`each` and :meth:`merged`, and what comes back, can be pickled.
+    Arguments and results of :meth:`each` and :meth:`merged` can be pickled.
     """
 
     facts: CorpusFacts
@@ -65,14 +65,14 @@ class ShardedCorpus(Corpus):
     def __iter__(self) -> Iterator[Shard]: ...
 
     def each(self, work: Callable[[Shard], T], what: str, *, fetched: bool) -> Iterator[tuple[Shard | None, T]]:
-        """Results of every shard, in their order, with the shard itself if it is to be ``fetched``."""
+        """Results of every shard in order, with the shard itself if it is ``fetched``."""
         with progress(what, total=len(self), unit="shards") as advance:
             for shard in self:
                 yield shard, work(shard)
                 advance(1)
 
     def merged(self, work: Callable[[Shard], T], merge: Callable[[T, T], T], what: str) -> T:
-        """Results of all shards, merged in any order and grouping."""
+        """Merge the results of all shards, in any order and grouping."""
         return reduce(merge, (found for _, found in self.each(work, what, fetched=False)))
 
     @property
@@ -90,13 +90,13 @@ class ShardedCorpus(Corpus):
         return measures_for_hop(self.hop, convention)
 
     def plan(self, measure: Measure, options: EvaluationOptions) -> Plan:
-        """Settle how a measure is taken."""
+        """Plan a measure."""
         copied = self.facts.copies.resolution(self.hop) if measure.resolution is not None else None
         trained = self.facts.training_resolution
         return options.plan(measure, self.hop, training_resolution=trained, copied_resolution=copied)
 
     def lay(self, plans: Sequence[Plan], *, signed: bool = True) -> Sequence[LayLater]:
-        """For each plan, what makes its mass, after one look at every shard for all of them."""
+        """For each plan, a function that makes its mass, after one pass over all shards for all plans."""
         look = self.look(plans, signed=signed)
         return [partial(one.laid, self, look) for one in look.plans]
 
@@ -110,11 +110,11 @@ class ShardedCorpus(Corpus):
 
     @cached_property
     def _hashes(self) -> dict[bool, Digests]:
-        """The hashes of both sides, once they are known: with those of score rows, or without."""
+        """The known hashes of both sides: with that of score rows, or without."""
         return {}
 
     def look(self, plans: Sequence[Plan], *, signed: bool, rows: bool = False) -> CorpusLook:
-        """Look at every shard once, for all plans; scores are also hashed row by row if ``rows`` or a plan need it."""
+        """One pass over all shards for all plans; scores are also hashed row by row if ``rows`` or a plan need it."""
         prepared = [PreparedPlan(one) for one in plans]
         rows = rows or any(one.counts_rows for one in plans)
         hashed = CorpusHash(rows=rows) if signed and self.hashes(rows=rows) is None else None
@@ -133,7 +133,7 @@ class ShardedCorpus(Corpus):
         return CorpusLook(prepared, unpaired, signed)
 
     def hashes(self, *, rows: bool) -> Digests | None:
-        """The hashes of both sides, if a look computed them."""
+        """The hashes of both sides, if a pass computed them."""
         return self._hashes.get(rows) or self._hashes.get(True)
 
     def errors(self, plan: Plan, at: OperatingPoint, own_rule: str | None = None) -> UtteranceErrors:
@@ -141,7 +141,7 @@ class ShardedCorpus(Corpus):
         return super().errors(plan, at, own_rule).sorted()
 
     def watched(self, what: str) -> Iterator[tuple[References, Scores]]:
-        """Go through the shards that have both sides, and say how far that is."""
+        """Iterate over the shards with both sides, with progress."""
         with progress(what, total=len(self), unit="shards") as advance:
             for references, scores in self:
                 if references is not None and scores is not None:
@@ -162,15 +162,15 @@ def evaluate_shards(
     Parameters
     ----------
     corpus
-        What :func:`spoofspan.sharded` yields.
+        A corpus from :func:`spoofspan.sharded`.
     measures
-        Names of measures; without them, the EER of ranges, and those of points at the hop and of utterances if they
-        have a value.
+        Names of measures; default: the EER of ranges, and those of points at the hop and of utterances if they have a
+        value.
     on_undefined, **arguments
         As in :func:`spoofspan.evaluate`; intervals take a few more passes, in this process.
     signed
-        The hashes of a signature go through all shards in order. Where shards are elsewhere, False does without them:
-        nothing is fetched, and a signature is comparable to no other.
+        The hashes of a signature need all shards in order. With False nothing is fetched from remote shards, and
+        signatures are not comparable.
 
     Returns
     -------
@@ -198,18 +198,18 @@ def evaluate_shards(
 
 @dataclass(frozen=True)
 class _Look:
-    """What a plan finds in one shard: the used utterances, what rules touched, the mass without its parts."""
+    """One plan on one shard: the measured utterances, what rules touched, and the mass without its parts."""
 
     utterances: tuple[str, ...] = ()
     touched: tuple[Touched, ...] = ()
     mass: ScoreMass | None = None
     dtype: np.dtype[Any] | None = None
-    nothing: str = ""  # why there is nothing to measure
+    nothing: str = ""  # the reason for having nothing to measure
 
 
 @dataclass(frozen=True)
 class _Looks:
-    """What all plans find in one shard; nothing where it has one side only, whose utterances are refused."""
+    """All plans on one shard; a shard with one side only has refused utterances instead."""
 
     plans: tuple[_Look, ...] = ()
     refused: tuple[str, ...] = ()
@@ -235,7 +235,7 @@ def _look_at(plan: Plan, references: References, scores: Scores) -> _Look:
 
 @dataclass
 class PreparedPlan:
-    """What one pass over the shards finds out for a plan."""
+    """The results of one pass over the shards for a plan."""
 
     plan: Plan
     utterances: UtterancesHash = field(default_factory=UtterancesHash)
@@ -250,7 +250,7 @@ class PreparedPlan:
         self.applied = AppliedRules(self.plan.rules)
 
     def add(self, look: _Look) -> None:
-        """Note what a shard has."""
+        """Add the results of a shard."""
         self.regions.difference_update(look.utterances)
         self._touch(look.touched)
         self.nothing = self.nothing or look.nothing
@@ -267,7 +267,7 @@ class PreparedPlan:
             self.touched[entry.rule] = entry
 
     def settle(self, unpaired: Problems) -> ScoreMass:
-        """Refuse what no shard can tell, or note it; the mass of the first shard, without its parts."""
+        """Refuse or note unpaired utterances; the mass of the first shard, without its parts."""
         if isinstance(self.plan.selection, ChosenUtterances):
             unpaired = Problems()  # an utterance on one side only is in no group of utterances
         if unpaired.total and not self.settled:
@@ -295,7 +295,7 @@ class PreparedPlan:
         )
 
     def sign(self, corpus: ShardedCorpus, *, signed: bool) -> Signature:
-        """Sign what was measured; a part of the corpus takes one more pass, while the shards are there."""
+        """Sign a value; a selection takes one more pass over the shards."""
         plan, facts, applied = self.plan, corpus.facts, self.applied
         known = corpus.hashes(rows=plan.counts_rows) if signed or plan.selection is not None else None
         hashes = known or unsigned()
@@ -310,7 +310,7 @@ class PreparedPlan:
         )
 
     def _hashed_part(self, corpus: ShardedCorpus, selection: Selection, whole: Digests) -> tuple[Digests, AppliedRules]:
-        """The hashes of a part of the corpus, and the rules that were applied there."""
+        """The hashes of a selection, and the rules that were applied there."""
         rules, of_utterances = self.plan.rules, isinstance(selection, ChosenUtterances)
         hashed, applied = CorpusHash(rows=self.plan.counts_rows), AppliedRules(rules)
         for references, scores in corpus.watched("signing"):
@@ -324,7 +324,7 @@ class PreparedPlan:
 
 @dataclass(frozen=True)
 class CorpusLook:
-    """What one pass over the shards finds out: for each plan, and utterances on one side only."""
+    """The results of one pass over the shards: for each plan, and utterances on one side only."""
 
     plans: Sequence[PreparedPlan]
     unpaired: Problems
@@ -333,17 +333,17 @@ class CorpusLook:
 
 @dataclass(frozen=True, eq=False)
 class ShardedPart:
-    """The part of a mass that a sharded corpus makes up, or some utterances of it."""
+    """The part of a mass that is a sharded corpus, or some of its utterances."""
 
     corpus: ShardedCorpus
     plan: Plan
     dtype: np.dtype[Any]
-    chosen: Int64 | None = None  # the places of its utterances among those of all shards; None: all of them
-    weights: Int64 | None = None  # how often each of its utterances counts; None: once
+    chosen: Int64 | None = None  # the indices of its utterances among those of all shards; None: all of them
+    weights: Int64 | None = None  # of its utterances; None: 1 each
 
     @cached_property
     def utterances(self) -> tuple[str, ...]:
-        """Its utterances, all of them; counting them is cheaper."""
+        """All its utterances; their number is cheaper."""
         return tuple(utt for part in self._parts() for utt in part.utterances)
 
     def blocks(self) -> Iterator[MassBlock]:
@@ -372,7 +372,7 @@ class ShardedPart:
         return filled
 
     def sample(self, size: int) -> Columns:
-        """No rows: a sample would be one more pass, and what it saves is less than that."""
+        """No rows, since a sample would cost one more pass and save less."""
         nothing = np.zeros(0, np.int64)
         return np.zeros(0, self.dtype), nothing, nothing
 

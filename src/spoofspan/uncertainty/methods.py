@@ -1,4 +1,4 @@
-"""The catalogue of interval methods: what a method is called, what it needs, and the class that computes it.
+"""The catalogue of interval methods: name, requirements, and the class that computes it.
 
 Command line, messages and tests read this list. A new method is a subclass of
 :class:`~spoofspan.uncertainty.spreads.Spread` and an entry here.
@@ -51,7 +51,7 @@ METHODS: Mapping[str, IntervalMethod] = {
             "spreads:BcaSpread",
             "quantiles of bootstrap replicates, corrected for bias and acceleration",
             draws=True,
-            fewest_replicates=2000,  # it reads quantiles further out than they are asked for
+            fewest_replicates=2000,  # it uses quantiles further out than the nominal ones
         ),
     )
 }

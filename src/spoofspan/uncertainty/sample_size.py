@@ -9,8 +9,8 @@ varies by::
 r is that of the two systems where both are measured on the same clusters (*paired*), and 0 on different ones
 (*unpaired*, n clusters for each). The test is the t test, with n - 1 degrees of freedom paired and 2 n - 2 unpaired.
 
-A rate of another height varies by another amount. Where the values to be told apart are not those that were measured,
-``s^2`` is scaled as the variance of a share is, by ``p (1 - p)``.
+The variance of a rate depends on its value. If the values to separate are not the measured ones, ``s^2`` is scaled as
+the variance of a share, by ``p (1 - p)``.
 
 Of two crossed factors, the variance splits into a part of speakers, one of attacks and one of their pairs (the
 variances of the jackknives over either factor have that of the pairs in them). Each falls with the number of its own
@@ -60,14 +60,14 @@ if TYPE_CHECKING:
 NORMAL = NormalDist()
 FEWEST = 3
 MOST = 10**9
-# The least difference of two systems is the end of an interval at this level: with 80 % confidence it is larger.
+# The safeguard difference is the end of an interval at this level: the true one is larger with 80 % confidence.
 SAFEGUARD = 0.6
 # Points of the integral over the law of the standard error.
 POINTS = 400
 
 
 def power_with(difference: float, standard_error: float, degrees: float, level: float) -> float:
-    """The chance that a two-sided t test at the level finds a true difference.
+    """The power of a two-sided t test at the level for a true difference.
 
     >>> round(power_with(0.5, 1 / math.sqrt(34), 33, 0.05), 3)  # 34 pairs, of standard deviations: textbooks say 80 %
     0.808
@@ -84,7 +84,7 @@ def power_with(difference: float, standard_error: float, degrees: float, level: 
 
 
 def _power(design: Design, levels: Mapping[str, float], difference: float, level: float, samples: int) -> float:
-    """The power with these levels; a test has as many degrees of freedom as the scarcest factor allows."""
+    """The power with these levels; the scarcest factor limits the degrees of freedom."""
     degrees = samples * (min(levels.values()) - 1)
     return power_with(difference, math.sqrt(design.variance(levels)), degrees, level)
 
@@ -92,7 +92,7 @@ def _power(design: Design, levels: Mapping[str, float], difference: float, level
 def levels_needed(
     design: Design, growing: Sequence[str], difference: float, power: float, level: float, samples: int
 ) -> int:
-    """The fewest levels of the first growing factor with which a difference is found with at least this power."""
+    """The fewest levels of the first growing factor that detect a difference with at least this power."""
     if not difference:
         raise UsageError("equal values cannot be told apart; give two different ones")
 
@@ -111,7 +111,7 @@ def levels_needed(
 
 
 def detectable_difference(standard_error: float, degrees: float, power: float, level: float) -> float:
-    """The smallest difference that is found with this power."""
+    """The smallest difference that is detected with this power."""
     low, high = 0.0, standard_error
     while power_with(high, standard_error, degrees, level) < power:
         low, high = high, 2 * high
@@ -123,7 +123,7 @@ def detectable_difference(standard_error: float, degrees: float, power: float, l
 
 
 def variance_bounds(degrees: float, confidence: float = 0.95) -> tuple[float, float]:
-    """By which factors the true variance may differ from one that was estimated with these degrees of freedom.
+    """Bounds of the true variance over one estimated with these degrees of freedom.
 
     Quantiles of chi-square are those of Wilson and Hilferty (1931).
 
@@ -136,7 +136,7 @@ def variance_bounds(degrees: float, confidence: float = 0.95) -> tuple[float, fl
     return low, high
 
 
-# How alike two systems may be over clusters, where only one was measured.
+# Correlations of two systems over clusters, if only one was measured.
 CORRELATIONS = (0.5, 0.8, 0.95)
 
 
@@ -147,24 +147,23 @@ class Needed:
     Parameters
     ----------
     paired
-        Whether both systems are measured on the same clusters.
+        True if both systems are measured on the same clusters.
     correlation
-        Of both systems over clusters; 0 if unpaired.
+        The correlation of both systems over clusters; 0 if unpaired.
     growing
-        What grows: the factors, the counted one first. All others stay as they are.
+        The factors that grow, the counted one first. All others stay the same.
     difference
-        The difference that is to be told.
+        The difference to detect.
     clusters
-        How many levels of the first growing factor it takes, for each system; None: no number is enough.
+        The number of levels of the first growing factor, for each system; None: no number is enough.
     low, high
-        The same for the least and the largest variance that the evaluation leaves open, with 95 % confidence; None as
-        before.
+        The same for both ends of a 95 % interval of the variance; None as before.
     utterances
-        How many utterances that are, with as many in a cluster as now.
+        The number of utterances, with the present number in a cluster.
     power_now
         The power with the clusters of the evaluation.
     detectable
-        The difference that these tell with the power asked for.
+        The difference that these detect with the requested power.
 
     """
 
@@ -186,36 +185,36 @@ class Needed:
 
 @dataclass(frozen=True)
 class SampleSize:
-    """Size of a test set that tells two values apart.
+    """Size of a test set that separates two values.
 
     Parameters
     ----------
     measure
-        What is measured.
+        The measure.
     first, second
-        The values to be told apart.
+        The values to separate.
     power
         With which probability they shall be.
     level
-        Of the test, as 0.05.
+        The level of the test, such as 0.05.
     clusters, utterances
-        How many the evaluation has.
+        The numbers in the evaluation.
     drawn_by
-        What the clusters are.
+        The noun for a cluster.
     estimand
-        What the planned test generalises to, in words.
+        The scope of the planned test, in words.
     needed
-        How many it takes, in a comparison on the same clusters (if the correlation is unknown, for several) and on
-        different ones. Of two systems that were measured, also for the least difference that they have with 80 %
-        confidence, if there is one. Of two crossed factors, with more of each and with more of both.
+        The numbers needed, in a comparison on the same clusters (for several correlations if it is unknown) and on
+        different ones. For two measured systems, also for the difference that they exceed with 80 % confidence, if
+        there is one. For two crossed factors, with more of each and with more of both.
     interval
-        The interval of the difference of two systems, if that is what is planned for.
+        The interval of the difference of two systems, if the plan is for this difference.
     parts
-        The standard deviation of the paired difference by speaker, attack and both, of two crossed factors.
+        For two crossed factors, the standard deviation of the paired difference by speaker, attack and both.
     advice
-        What is worth collecting next, in words.
+        Advice on what to collect next.
     warnings
-        Reasons to look twice at it.
+        Cautions about the plan.
 
     Examples
     --------
@@ -282,18 +281,18 @@ def sample_size(
     Parameters
     ----------
     references
-        Of the evaluation.
+        The references of the evaluation.
     systems
-        One system, or two, by name: their values vary from cluster to cluster as those to be told apart will.
+        One system, or two, by name. The values to separate are taken to vary over clusters like theirs.
     measure
-        A measure that is taken at no threshold, as ``"range-eer"``.
+        A measure without a threshold, such as ``"range-eer"``.
     first, second
-        The values to be told apart; without them, those of the systems. A measured difference is partly chance, so
-        state the one that matters if you can.
+        The values to separate; default: those of the systems. A measured difference is partly chance, so state the one
+        that matters if you can.
     power
-        With which probability they shall be told apart.
+        The requested probability of detecting the difference.
     correlation
-        Of two systems over clusters, where only one was measured; several are shown without it.
+        The correlation of two systems over clusters, if only one was measured; default: several.
     **arguments
         As in :func:`~spoofspan.interval`; the level of the test is 1 - ``confidence``.
 
@@ -304,7 +303,7 @@ def sample_size(
     Raises
     ------
     UsageError
-        If there is nothing to tell apart, or the systems cannot be compared.
+        If the values are equal, or the systems cannot be compared.
 
     Examples
     --------
@@ -352,7 +351,7 @@ def sample_size(
             f"both values of {some.measure} are {told[0]:.6g}, and equal values cannot be told apart; "
             "state two different ones with first= (--from) and second= (--to)"
         )
-    # a rate of another height varies by another amount
+    # the variance of a rate depends on its value
     scales = [math.sqrt(_scale(str(some.measure), value, target)) for value, target in zip(values, told, strict=True)]
     level, utterances = 1 - how.confidence, len(some.utterances)
     difference = told[0] - told[1]
@@ -378,7 +377,7 @@ def sample_size(
             except UsageError:
                 if len(growing) == len(made.levels):
                     raise
-                return None  # what does not grow is too much already
+                return None  # the factors that do not grow have too much variance
 
         enough, low, high = fewest(1.0), fewest(least), fewest(most)
         ratio = None if enough is None else (enough / made.levels[growing[0]]) ** len(growing)
@@ -435,7 +434,7 @@ def sample_size(
 
 
 def _scale(measure: str, value: float, target: float) -> float:
-    """By how much more a share of another height varies."""
+    """Factor of the variance of a share with another value."""
     if value == target or not in_percent(measure):
         return 1.0
     for one in (value, target):

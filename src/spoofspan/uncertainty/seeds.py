@@ -1,9 +1,8 @@
-"""Several seeds of one system: how much of a number is the training, and how much the test set.
+"""Several seeds of one system: the parts of training and of the test set in the variance of a value.
 
-A system trained five times gives five EERs. Their standard deviation says what training does, on this test set. The
-interval of the mean *with the seeds fixed* says what the test set does to these five. The *joint* interval says where
-the mean of five trainings would lie on other test sets of the same kind, with other seeds:
-:mod:`spoofspan.uncertainty.variance_components` has its variance and degrees of freedom.
+Five trainings of a system have five EERs. Their standard deviation is the effect of training on this test set. The
+interval of the mean *with the seeds fixed* covers other test sets. The *joint* interval covers other test sets and
+other seeds: :mod:`spoofspan.uncertainty.variance_components` has its variance and degrees of freedom.
 """
 
 from __future__ import annotations
@@ -43,27 +42,26 @@ FEW_SEEDS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class SeedVariation(SignedSystems, Tabular):
-    """The values of one system that was trained several times, and how much of their spread is the training.
+    """The values of several trainings of one system, with the parts of their variance.
 
     Parameters
     ----------
     measure
-        What was measured.
+        The measure.
     values
         Seed -> value.
     mean, standard_deviation
-        Over the seeds.
+        The mean and the standard deviation over the seeds.
     test_set
         The interval of the mean with the seeds fixed.
     joint
-        The interval of the mean on other test sets and with other seeds; None if nothing can be said of other test
-        sets.
+        The interval of the mean on other test sets and with other seeds; None if there is no interval.
     components
         The parts of the variance: test set, seed and their interaction; None as ``joint``.
     parts
-        Of two crossed factors: the standard error of the mean, with the seeds fixed, by speaker, attack and both.
+        For two crossed factors, the standard error of the mean with fixed seeds, by speaker, attack and both.
     signers
-        Seed -> what signs its value, see :attr:`signatures`.
+        Seed -> a function that signs its value, see :attr:`signatures`.
 
     Examples
     --------
@@ -96,7 +94,7 @@ class SeedVariation(SignedSystems, Tabular):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Reasons to look twice at it."""
+        """Cautions about the intervals."""
         return (self.joint or self.test_set).warnings
 
     def __str__(self) -> str:
@@ -146,13 +144,13 @@ def seed_variation(
     Parameters
     ----------
     references
-        Of the test set; for scores of whole utterances also a protocol, or a label by utterance.
+        References of the test set; for scores of whole utterances also a protocol, or a label by utterance.
     seeds
         Name of a training -> its scores.
     measure
-        As ``"range-eer"``.
+        A measure, such as ``"range-eer"``.
     threshold
-        Of a measure at a threshold.
+        The threshold, for a measure at one.
     **arguments
         As in :func:`~spoofspan.interval`, with the method ``"jackknife-t"``.
 
@@ -200,7 +198,7 @@ def _parts(spread: Spread, contrast: Float64) -> dict[str, float]:
 
 
 def refuse_draws(draws: bool) -> None:
-    """Bootstrap replicates vary by the test set alone."""
+    """Refuse bootstrap replicates, which vary by the test set alone."""
     if draws:
         raise UsageError(
             "several seeds need the method 'jackknife-t': what varies between seeds is not in bootstrap replicates; "
@@ -216,7 +214,7 @@ def mean_of_rows(spread: Spread, rows: Sequence[int]) -> Float64:
 
 
 def components_of(spread: Spread, rows: Sequence[int]) -> VarianceComponents | None:
-    """The variance components of the trainings in some rows; None for one training, or where there is no variance."""
+    """The variance components of the trainings in some rows; None for one training, or without a variance."""
     if len(rows) < 2 or not isinstance(spread, JackknifeSpread) or spread.jackknife.refusal is not None:
         return None
     chosen = np.ix_(rows, rows)
@@ -233,7 +231,7 @@ def joint_interval(spread: Spread, rows: Sequence[int], name: str = "") -> Inter
 
 
 def joint_of(intervals: Sequence[Interval]) -> Interval | None:
-    """The joint interval, given that of each training on the same test set; None where these do not go together."""
+    """The joint interval from those of each training on the same test set; None if these do not match."""
     spreads = [one.spread for one in intervals if one.spread is not None]
     if len(spreads) < len(intervals) or len({one.counts.clusters for one in spreads}) > 1:
         return None
@@ -241,7 +239,7 @@ def joint_of(intervals: Sequence[Interval]) -> Interval | None:
 
 
 def seed_cautions(parts: Mapping[str, VarianceComponents | None]) -> list[str]:
-    """What the numbers of trainings give to think about."""
+    """Cautions about few trainings."""
     counts = {name: one.seeds for name, one in parts.items() if one is not None}
     little = f"seeds say little about training (under {FEW_SEEDS}): the interval may be too narrow"
     return [f"{name}{': ' * bool(name)}{count} {little}" for name, count in counts.items() if count < FEW_SEEDS]

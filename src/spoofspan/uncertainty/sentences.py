@@ -1,4 +1,4 @@
-"""Verdicts in one sentence: what a comparison, several corpora or a plan says, before any table.
+"""Verdicts of comparisons, of several corpora and of plans in one sentence.
 
 ``Comparison.verdict``, ``DomainTable.verdict``, ``DomainComparison.verdict`` and ``SampleSize.verdict`` are made here.
 The command line prints it first; JSON has it as ``verdict``; pages may show it as it is, escaped.
@@ -43,7 +43,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def scope(estimand: str) -> str:
-    """What varies and what is fixed, without the remedy in brackets.
+    """The scope of an interval without the remedy in brackets.
 
     >>> scope("for other speakers, these attacks (new attacks: --cluster speaker,attack)")
     'for other speakers, these attacks'
@@ -73,7 +73,7 @@ def comparison_sentence(found: Comparison) -> str:
 
 
 def _of_all(found: Comparison, decided: dict[Difference, str | None]) -> list[str]:
-    """Every pair: who leads, who is better or worse than all others, and who cannot be told apart."""
+    """Every pair: the leading system, systems better or worse than all others, and pairs without a difference."""
     systems = len(found.intervals)
     undecided = [one for one, better in decided.items() if better is None]
     if len(undecided) == len(decided) > 1:
@@ -101,7 +101,7 @@ def _of_all(found: Comparison, decided: dict[Difference, str | None]) -> list[st
 
 
 def _leaders(found: Comparison, undecided: Sequence[Difference]) -> list[str]:
-    """The first system, unless it is better than all others, and those that do not differ significantly from it."""
+    """The first system, unless it is better than all others, and systems without a significant difference to it."""
     first = found.ranks[0].system
     pairs = [(one.first, one.second) for one in undecided]
     alike = [one.system for one in found.ranks if (first, one.system) in pairs or (one.system, first) in pairs]
@@ -122,7 +122,7 @@ def _best(found: Comparison) -> list[str]:
 
 
 def _within_margin(found: Comparison) -> list[str]:
-    """What a margin shows of the systems."""
+    """Verdicts by a margin."""
     tested = [(one, one.margin) for one in found.differences if one.margin is not None]
     if not tested:
         return []
@@ -179,7 +179,7 @@ def _undecided(measure: str, one: Difference) -> str:
 
 
 def domains_sentence(table: DomainTable) -> str:
-    """What several corpora say of one system; without intervals, of these corpora alone."""
+    """Verdict of one system on several corpora, without intervals on these corpora alone."""
     worst = max(table.domains, key=lambda one: one.eer)
     parts = [f"the EER is {_percent(table.mean_eer)} on average, and worst on {worst.name} ({_percent(worst.eer)})"]
     tested = [one for one in table.domains if one.intervals is not None and one.name != table.threshold_of]
@@ -203,7 +203,7 @@ def domains_sentence(table: DomainTable) -> str:
 
 
 def domain_comparison_sentence(found: DomainComparison) -> str:
-    """What several corpora say of the difference of systems; empty for one system."""
+    """Verdict of the difference of systems over several corpora; empty for one system."""
     parts = [_over_corpora(next(iter(found.tables.values())).measure, one) for one in found.differences]
     if len(parts) <= 3:
         return "; ".join(parts) + "." if parts else ""

@@ -1,16 +1,16 @@
-"""How far the values of systems move from one test set to another: what intervals and p-values are read off.
+"""Spreads: the variation of values over test sets, from which intervals and p-values are computed.
 
-``jackknife-t`` leaves out each cluster once (:mod:`spoofspan.uncertainty.jackknife`) and reaches as many standard
-errors to either side as t does with the degrees of freedom that the clusters allow. It is symmetric on the logit scale
-for rates, and on that of logarithms for costs that may exceed 1: there their distributions are nearer to t. Differences
-are taken as they are.
+``jackknife-t`` leaves out each cluster once (:mod:`spoofspan.uncertainty.jackknife`); its interval is that of Student's
+t with the degrees of freedom that the clusters allow. It is symmetric on the logit scale for rates, and on the
+logarithmic scale for costs that may exceed 1, where their distributions are nearer to t. Differences are on the raw
+scale.
 
 A value at the best of all thresholds (minDCF, a-DCF, best F1) or after the best calibration (minCllr) is too good on
-average. Its interval is the union of two:
-around the value, and around what it is without that optimism (:mod:`spoofspan.uncertainty.optimism`).
+average. Its interval is the union of two: around the value, and around the value corrected for that optimism
+(:mod:`spoofspan.uncertainty.optimism`).
 
-Where no error was seen, a standard error of 0 would be a lie. Of n clusters without any error, the true rate may be as
-high as 1 - (alpha / 2)^(1 / n), the exact binomial bound; the interval reaches at least to the value at that rate.
+If no error was observed, a standard error of 0 would mislead. With n clusters without any error, the true rate may be
+as high as 1 - (alpha / 2)^(1 / n), the exact binomial bound; the interval extends at least to the value at that rate.
 
 ``percentile`` and ``bca`` draw clusters with replacement and measure each draw exactly: the interval between two
 quantiles of the replicates, or between quantiles that are corrected for bias and acceleration (Efron, 1987). Their
@@ -55,14 +55,14 @@ def quantiles(replicates: Float64, shares: tuple[float, float]) -> tuple[float, 
 
 @dataclass(frozen=True)
 class BcaCorrection:
-    """Quantile of the replicates BCa that takes instead of another one (Efron, 1987)."""
+    """The correction of quantiles of replicates by BCa (Efron, 1987)."""
 
     bias: float
     acceleration: float
 
     @classmethod
     def of(cls, estimate: float, replicates: Float64, without_each: Float64) -> BcaCorrection:
-        """From the replicates below the estimate, and from the values without each cluster."""
+        """Bias from the replicates below the estimate, acceleration from the values without each cluster."""
         if np.isnan(without_each).any():
             raise UndefinedMeasureError(
                 "BCa leaves out each cluster once, and without one of them a class is missing; use method='percentile'"
@@ -75,15 +75,15 @@ class BcaCorrection:
         return cls(bias, float((pull**3).sum()) / (6 * spread**1.5) if spread else 0.0)
 
     def share(self, asked: float) -> float:
-        """The share of replicates to go to for a quantile that is asked for."""
+        """The corrected quantile for a nominal one."""
         shifted = self.bias + NormalDist().inv_cdf(asked)
         room = 1 - self.acceleration * shifted
-        if room <= 0:  # beyond what the formula can say: the end of the replicates
+        if room <= 0:  # outside the domain of the formula: the end of the replicates
             return float(shifted > 0)
         return NormalDist().cdf(self.bias + shifted / room)
 
     def asked(self, share: float) -> float:
-        """Quantile that leads to a share of the replicates: the inverse of :meth:`share`."""
+        """The nominal quantile for a corrected one: the inverse of :meth:`share`."""
         pushed = NormalDist().inv_cdf(share) - self.bias
         room = 1 + self.acceleration * pushed
         if room <= 0:
@@ -92,7 +92,7 @@ class BcaCorrection:
 
 
 def inverted_p_value(replicates: Float64, correction: BcaCorrection | None = None) -> float:
-    """The highest 1 - confidence at which the interval of the replicates still holds 0; at least 2 / (B + 1).
+    """The highest 1 - confidence at which the interval of the replicates contains 0; at least 2 / (B + 1).
 
     >>> inverted_p_value(np.array([-1.0, *range(1, 99)]))
     0.03
@@ -104,7 +104,7 @@ def inverted_p_value(replicates: Float64, correction: BcaCorrection | None = Non
 
 
 def _share_up_to_zero(ordered: Float64) -> float:
-    """The highest quantile that is at most 0, along a line between two replicates; never beyond the last of them."""
+    """The highest quantile that is at most 0, interpolated linearly between replicates."""
     count = ordered.size
     place = int(np.searchsorted(ordered, 0.0, side="right"))
     if place in (0, count):
@@ -122,50 +122,50 @@ SAYS_NOTHING = "leaving out any cluster changes nothing, so the interval says no
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Interval(NearAttributes):
-    """An estimate and the interval in which it would lie on other test sets of the same kind.
+    """An estimate with its interval over other test sets of the same kind.
 
-    Where nothing can be said of other test sets, the bounds are NaN and ``warnings`` has the reason.
+    If there are too few clusters for an interval, the bounds are NaN and ``warnings`` has the reason.
 
     Parameters
     ----------
     measure
-        What was measured.
+        The measure.
     estimate
         Its value on the test set.
     low, high
         The bounds, at the confidence ``level``.
     level
-        As 0.95.
+        The confidence level, such as 0.95.
     method
         ``"jackknife-t"``, ``"percentile"`` or ``"bca"``.
     clusters
-        How many clusters there are.
+        The number of clusters.
     redrawn
-        How many replicates had no value and were drawn again.
+        The number of replicates without a value, which were drawn again.
     standard_error
-        From one test set to the next: by the jackknife, or the standard deviation of the replicates.
+        The standard error over test sets: by the jackknife, or the standard deviation of the replicates.
     replicates
         The value of each replicate; none with ``"jackknife-t"``.
     warnings
-        Reasons to look twice at it.
+        Cautions about the interval.
     drawn_by
-        What was left out or drawn: ``"utterance"``, ``"speaker"``, ...
+        The clusters that were left out or drawn: ``"utterance"``, ``"speaker"``, ...
     seed
         Seed of the random draws.
     degrees_of_freedom
-        Of t, with ``"jackknife-t"``.
+        The degrees of freedom of t, with ``"jackknife-t"``.
     with_bona_fide, with_spoof
-        How many clusters have any of that class; None for one that the measure does not look at.
+        The numbers of clusters with that class; None for a class that the measure does not use.
     levels
-        How many levels each factor has, as ``{"speaker": 40, "attack": 13}``. ``clusters``, ``with_bona_fide`` and
-        ``with_spoof`` are the fewest of any factor.
+        The number of levels of each factor, such as ``{"speaker": 40, "attack": 13}``. ``clusters``, ``with_bona_fide``
+        and ``with_spoof`` are the fewest of any factor.
     these_attacks
-        Of an interval for new attacks: the one for the attacks of the test set, by the other factor alone.
+        For an interval over new attacks, the one for the attacks of the test set, by the other factor alone.
     seeds
-        Whether the value is a mean over several trainings, and the interval holds for ``"these"`` or ``"other"`` ones.
+        For a mean over several trainings: the interval is for ``"these"`` or for ``"other"`` seeds.
     spread
-        What it was read off, by the jackknife and for one system: with those of its other trainings, it gives the
-        interval of their mean.
+        The jackknife spread of one system; together with those of its other trainings, it gives the interval of their
+        mean.
 
     Examples
     --------
@@ -195,7 +195,7 @@ class Interval(NearAttributes):
     spread: JackknifeSpread | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "spread": None}  # which has functions that cannot be pickled
+        return {**vars(self), "spread": None}  # its functions cannot be pickled
 
     def __repr__(self) -> str:
         return f"Interval({str(self).splitlines()[0]})"
@@ -218,7 +218,7 @@ class Interval(NearAttributes):
 
     @property
     def refused(self) -> bool:
-        """True if nothing can be said of other test sets; ``warnings`` has the reason."""
+        """True if there is no interval; ``warnings`` has the reason."""
         return isnan(self.low)
 
     @property
@@ -246,7 +246,7 @@ class Interval(NearAttributes):
         return f"; {', '.join(parts)}" if parts else ""
 
     def agreeing_with(self, p_value: float) -> Interval:
-        """Move an end across 0 where rounding makes the interval and its p-value disagree."""
+        """Move an end across 0 if rounding makes the interval and its p-value disagree."""
         holds = self.low <= 0 <= self.high
         if isnan(p_value) or self.refused or holds == (p_value >= 1 - self.level):
             return self
@@ -269,9 +269,9 @@ class Interval(NearAttributes):
 
 @dataclass(frozen=True, eq=False)
 class Spread(ABC):
-    """How far the values of systems on the same clusters move, by one method.
+    """The variation of values of systems on the same clusters, by one method.
 
-    A contrast is a weight for each system: 1 for one of them, 1 and -1 for a difference, 1 / k each for a mean.
+    A contrast has a weight for each system: 1 for one of them, 1 and -1 for a difference, 1 / k each for a mean.
     """
 
     measure: str
@@ -287,7 +287,7 @@ class Spread(ABC):
 
     @abstractmethod
     def interval(self, contrast: Float64, terms: Sequence[Term] = ()) -> Interval:
-        """The interval of a contrast; ``terms`` are variances that no test set shows, as that of training."""
+        """The interval of a contrast; ``terms`` are further variances, such as that of training."""
 
     @abstractmethod
     def p_value(self, contrast: Float64, terms: Sequence[Term], interval: Interval) -> float:
@@ -295,15 +295,15 @@ class Spread(ABC):
 
     @abstractmethod
     def p_value_below(self, contrast: Float64, terms: Sequence[Term], bound: float) -> float:
-        """The p-value of a contrast being at least a bound; one-sided."""
+        """The one-sided p-value of a contrast being at least a bound."""
 
     @abstractmethod
     def movements(self, contrasts: Float64) -> Float64:
-        """How contrasts move together: a row for each; products of rows, times :attr:`signs`, sum to covariances."""
+        """Joint movements of contrasts, a row for each; products of rows, times :attr:`signs`, sum to covariances."""
 
     @property
     def signs(self) -> Float64:
-        """True if each column of :meth:`movements` is added (1) or taken off (-1); a single 1 for all."""
+        """1 for each column of :meth:`movements` that is added, -1 if it is subtracted; a single 1 for all."""
         return np.ones(1)
 
     def one(self, system: int) -> Interval:
@@ -316,18 +316,18 @@ class Spread(ABC):
         return self.tested(unit[first] - unit[second])
 
     def tested(self, contrast: Float64, terms: Sequence[Term] = ()) -> tuple[Interval, float]:
-        """The interval of a difference and its p-value: under 1 - confidence iff the interval does not hold 0."""
+        """The interval of a difference and its p-value: under 1 - confidence iff the interval does not contain 0."""
         interval = self.interval(contrast, terms)
         p_value = self.p_value(contrast, terms, interval)
         return interval.agreeing_with(p_value), p_value
 
     def _unseen_rate(self, clusters: int) -> float:
-        """The highest error rate that goes with so many clusters without any error."""
+        """The highest error rate that is consistent with a number of clusters without any error."""
         tail = (1 - self.how.confidence) / 2
         return float(1 - tail ** (1 / clusters))
 
     def made(self, estimate: float, low: float, high: float, cautions: tuple[str, ...], **more: Any) -> Interval:
-        """An interval with what this spread knows of its method and clusters."""
+        """Make an interval with the method, the level and the clusters of this spread."""
         return Interval(
             measure=self.measure,
             estimate=estimate,
@@ -364,7 +364,7 @@ class JackknifeSpread(Spread):
     def from_left_out(
         cls, measure: Measure, how: Resampling, values: Sequence[float] | Float64, left_out: Sequence[LeftOut]
     ) -> JackknifeSpread:
-        """The spread of systems whose values without each cluster are known."""
+        """The spread of systems with known values without each cluster."""
         estimates = np.asarray(values, np.float64)
         counts = count_left_out(left_out)
         return cls(str(measure), measure.kind.scale, how, counts, estimates, tuple(left_out))
@@ -392,11 +392,11 @@ class JackknifeSpread(Spread):
 
     @property
     def signs(self) -> Float64:
-        """Columns of products of an even number of factors are taken off."""
+        """Columns of products of an even number of factors are subtracted."""
         return np.sign(self.jackknife.row_weights)
 
     def p_value(self, contrast: Float64, terms: Sequence[Term], interval: Interval) -> float:
-        """The p-value by Student's t, of the estimate that the interval is made of."""
+        """The p-value by Student's t, of the estimate of the interval."""
         degrees = cast("float", interval.degrees_of_freedom)
         return Estimate(interval.estimate, interval.standard_error, degrees).p_value
 
@@ -407,7 +407,7 @@ class JackknifeSpread(Spread):
         return two_sided / 2 if found.value < bound else 1 - two_sided / 2
 
     def interval(self, contrast: Float64, terms: Sequence[Term] = ()) -> Interval:
-        """The interval by Student's t, and by errors that were not seen."""
+        """The interval by Student's t, widened for classes without observed errors."""
         found = self.jackknife.estimate(contrast).with_terms(terms)
         reason = self.jackknife.refusal
         low = high = nan
@@ -443,7 +443,7 @@ class JackknifeSpread(Spread):
         return tuple(dict.fromkeys(text for one in systems for text in one.cautions))
 
     def _with_unseen_errors(self, contrast: Float64, found: Estimate, low: float, high: float) -> tuple[float, float]:
-        """Widen an interval by errors that may be there although none was seen; a difference only if nothing was."""
+        """Widen an interval for classes without observed errors; of a difference only if its standard error is 0."""
         mean = (contrast >= 0).all()
         if not mean and found.standard_error:
             return low, high
@@ -460,7 +460,7 @@ class JackknifeSpread(Spread):
         return low, high
 
     def worst_value(self, system: LeftOut) -> float:
-        """The value of a system if errors that were not seen were as frequent as they may be; NaN if all were seen."""
+        """The value of a system with the highest consistent rates of unobserved errors; NaN if all were observed."""
         if system.worst is None:
             return nan
         counts = self.counts.with_bona_fide, self.counts.with_spoof
@@ -515,11 +515,11 @@ class PercentileSpread(Spread):
         return around
 
     def correction(self, contrast: Float64) -> BcaCorrection | None:
-        """Quantiles that are taken instead of those that are asked for; None: those themselves."""
+        """The correction of nominal quantiles; None without one."""
         return None
 
     def p_value(self, contrast: Float64, terms: Sequence[Term], interval: Interval) -> float:
-        """The highest 1 - confidence at which the interval still holds 0."""
+        """The highest 1 - confidence at which the interval contains 0."""
         return nan if interval.refused else inverted_p_value(interval.replicates, self.correction(contrast))
 
     def p_value_below(self, contrast: Float64, terms: Sequence[Term], bound: float) -> float:
@@ -551,7 +551,7 @@ class PercentileSpread(Spread):
 
 @dataclass(frozen=True, eq=False)
 class BcaSpread(PercentileSpread):
-    """The same, with quantiles that are corrected for bias and acceleration."""
+    """Percentiles that are corrected for bias and acceleration."""
 
     @classmethod
     def without_each(cls, engines: Sequence[Replicates]) -> Float64:
@@ -564,19 +564,19 @@ class BcaSpread(PercentileSpread):
 
 
 def spread_of(measured: Mapping[str, Measured], how: Resampling) -> Spread:
-    """The spread of several systems by the method that is asked for."""
+    """The spread of several systems by the chosen method."""
     systems = list(measured.values())
     return how.chosen.spread.of(systems, clusters_of(systems, how), how)
 
 
 def interval_of_system(system: Measured, how: Resampling) -> Interval:
-    """The interval of a system that was measured."""
+    """The interval of a measured system."""
     spread = spread_of({"": system}, how)
     return replace(spread.one(0), spread=spread if isinstance(spread, JackknifeSpread) else None)
 
 
 def _amounts(engine: Replicates, system: Measured, clusters: Clusters) -> Int64:
-    """What each cluster has of both classes; replicates of an EER have it at hand."""
+    """The amounts of both classes in each cluster, which replicates of an EER already have."""
     held = engine.amounts if isinstance(engine, EerReplicates) else None
     return system.amounts(clusters) if held is None else held
 

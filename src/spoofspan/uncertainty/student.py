@@ -17,7 +17,7 @@ MOST_TERMS = 10_000
 
 
 def two_sided_p(statistic: float, degrees: float) -> float:
-    """The chance that t lies at least as far from 0, on either side.
+    """The two-sided p-value of a statistic.
 
     >>> round(two_sided_p(12.7062, 1), 6), two_sided_p(0.0, 5)
     (0.05, 1.0)
@@ -29,7 +29,7 @@ def two_sided_p(statistic: float, degrees: float) -> float:
 
 
 def quantile(confidence: float, degrees: float) -> float:
-    """How far from 0 t lies at most, on either side, with this confidence.
+    """The bound of |t| with this confidence.
 
     >>> round(quantile(0.95, 1), 3), round(quantile(0.95, 30), 3)
     (12.706, 2.042)
@@ -39,7 +39,7 @@ def quantile(confidence: float, degrees: float) -> float:
 
 @lru_cache(maxsize=4096)
 def statistic_of(p: float, degrees: float) -> float:
-    """The statistic that has this two-sided p, which may be smaller than 1 - confidence can be.
+    """The statistic with this two-sided p, which may be smaller than 1 - confidence can be.
 
     >>> round(statistic_of(0.05, 30), 3), statistic_of(0.0, 30)
     (2.042, inf)
@@ -47,7 +47,7 @@ def statistic_of(p: float, degrees: float) -> float:
     if not p:
         return inf
     low, high, middle = 0.0, inf, 1.0
-    # Newton's steps, halved or doubled where they leave what is left to look at
+    # Newton's steps, replaced by bisection or doubling outside the bracket
     while True:
         excess = two_sided_p(middle, degrees) - p
         if excess > 0:
