@@ -369,6 +369,9 @@ def test_a_flipped_system_leaves_the_dots_of_the_others_apart(browser, corpus, t
         assert len(places) == 2
         assert max(places) - min(places) > 100
         assert row.locator("path.dot").count() == 1
+        assert "90" not in found.page.locator("#det text").all_text_contents()  # a tick of the DET curve's axes
+        found.page.select_option("#system", label="flipped")
+        assert "90" in found.page.locator("#det text").all_text_contents()
         assert found.said == []
 
 

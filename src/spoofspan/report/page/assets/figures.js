@@ -7,6 +7,7 @@ spoofspan.figures = (function () {
   const DASHES = ["", "7 4", "2 3", "9 3 2 3", "4 2 1 2 1 2", "12 4"];
   const COLOURS = 6;
   const MANY = 12; // from so many systems on, all but the chosen one step back
+  const FAR = 3; // times the middle value
   const SIDE = 560; // of the square at most, in pixels
   const LONGEST = 18; // letters of a name that are shown
   const NARROW_ROW = 17; // of a label below the figure, on a phone
@@ -51,11 +52,17 @@ spoofspan.figures = (function () {
 
   // ------------------------------------------------------------------ DET
 
+  // The values that decide where an axis ends: those far beyond the middle one would press the rest together.
+  function usual(values) {
+    const known = values.filter(Number.isFinite).sort((a, b) => a - b);
+    return known.filter((value) => !(value > FAR * known[Math.floor((known.length - 1) / 2)]));
+  }
+
   // The axes show what the systems do: from just below the lowest rate that matters up to 60 % or more.
   function limits() {
-    const lowest = Math.min(...systems.map(({ eer }) => eer));
+    const eers = systems.map(({ eer }) => eer);
+    const lowest = Math.min(...eers), highest = Math.max(current().eer, ...usual(eers));
     const from = lowest > 0.1 ? 0.005 : lowest > 0.02 ? 0.001 : 0.0005;
-    const highest = Math.max(...systems.map(({ eer }) => eer));
     return [from, highest > 0.4 ? 0.95 : highest > 0.25 ? 0.8 : 0.6];
   }
 
@@ -271,5 +278,5 @@ spoofspan.figures = (function () {
   // The figures are drawn for a system; a threshold moves their marks alone.
   const move = () => { moves.det(current()); moves.rates(current()); };
   const draw = () => { drawDet(); drawRates(); move(); };
-  return { draw, move, showRates, look, svg };
+  return { draw, move, showRates, look, svg, usual };
 })();

@@ -3,7 +3,7 @@
 spoofspan.multiples = (function () {
   const { data, byId, element, percent, round, digits, tips } = spoofspan;
   const { systems, current } = spoofspan.state;
-  const { svg, look } = spoofspan.figures;
+  const { svg, look, usual } = spoofspan.figures;
   const ROW = 22, TOP = 6, BOTTOM = 34, LONGEST = 20, SHARE = 52;
   const MANY = 12; // systems: all but the chosen one are small
   const COLOURS = 6; // of systems: more have no legend here
@@ -15,8 +15,8 @@ spoofspan.multiples = (function () {
   // The axis shows the usual systems; one that lies far beyond them is drawn as a triangle at its edge.
   function highest(chart) {
     const own = systems.map(({ number }) => middle(chart.rows.map((row) => row.values[number])));
-    const usual = systems.filter(({ number }) => !(own[number] > 3 * middle(own)));
-    const values = sorted(usual.flatMap(({ number }) => chart.rows.map((row) => row.values[number])));
+    const most = Math.max(...usual(own));
+    const values = sorted(systems.filter(({ number }) => !(own[number] > most)).flatMap(({ number }) => chart.rows.map((row) => row.values[number])));
     return values.length && values[values.length - 1] > 0 ? 1.04 * values[values.length - 1] : 0.01;
   }
 
