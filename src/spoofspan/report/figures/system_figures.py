@@ -88,21 +88,7 @@ def _height(across: int, alone: float) -> float:
 
 
 def draw_det(systems: Sequence[DetData], canvas: Canvas) -> Any:
-    """DET curves on normal-deviate axes: the dot is the EER, the bar along the diagonal its interval.
-
-    Parameters
-    ----------
-    systems : sequence of DetData
-        What :func:`.figure_data.det_data` returned for each system.
-    canvas : Canvas
-        Where it is drawn.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        To be changed further, or written with :func:`.style.save`.
-
-    """
+    """DET curves on normal-deviate axes: the dot is the EER, the bar along the diagonal its interval."""
     axes = _curves(systems, canvas, lambda fpr, fnr: (fpr, fnr), intervals=True)
     low, high = _det_limits(systems)
     for name, label in (("x", "FPR (%): bona fide called spoof"), ("y", "FNR (%): spoof called bona fide")):
@@ -114,16 +100,7 @@ def draw_det(systems: Sequence[DetData], canvas: Canvas) -> Any:
 
 
 def draw_roc(systems: Sequence[DetData], canvas: Canvas) -> Any:
-    """ROC curves: how much spoof is found over how much bona fide is called spoof; the dot is the EER.
-
-    Parameters
-    ----------
-    systems : sequence of DetData
-        What :func:`.figure_data.det_data` returned for each system.
-    canvas : Canvas
-        Where it is drawn.
-
-    """
+    """ROC curves: how much spoof is found over how much bona fide is called spoof; the dot is the EER."""
     axes = _curves(systems, canvas, lambda fpr, fnr: (100 * fpr, 100 * (1 - fnr)))
     axes.plot([0, 100], [100, 0], color=GREY, linewidth=0.5, zorder=0)  # where both errors are equal
     axes.plot([0, 100], [0, 100], color=GREY, linewidth=0.5, linestyle=":", zorder=0)  # by chance
@@ -207,16 +184,7 @@ def _deviate_axis(axes: Axes, name: str, low: float, high: float) -> None:
 
 
 def draw_threshold(systems: Sequence[ThresholdData], canvas: Canvas) -> Any:
-    """FPR and FNR over the threshold, a panel for each system: scores of two systems have no common scale.
-
-    Parameters
-    ----------
-    systems : sequence of ThresholdData
-        What :func:`.figure_data.threshold_data` returned for each system.
-    canvas : Canvas
-        Where it is drawn.
-
-    """
+    """FPR and FNR over the threshold, a panel for each system: scores of two systems have no common scale."""
     grid = _panels(systems, canvas, 55)
     for axes, data in zip(grid.used, systems, strict=True):
         low, high = data.span
@@ -239,16 +207,7 @@ def draw_threshold(systems: Sequence[ThresholdData], canvas: Canvas) -> Any:
 
 
 def draw_scores(systems: Sequence[ScoreData], canvas: Canvas) -> Any:
-    """Scores of both classes, a panel for each system; shares of a class's time in equal bins.
-
-    Parameters
-    ----------
-    systems : sequence of ScoreData
-        What :func:`.figure_data.score_data` returned for each system.
-    canvas : Canvas
-        Where it is drawn.
-
-    """
+    """Scores of both classes, a panel for each system; shares of a class's time in equal bins."""
     grid = _panels(systems, canvas, 52)
     for axes, data in zip(grid.used, systems, strict=True):
         for shares, look in zip((data.bona_fide, data.spoof), class_lines(), strict=True):
@@ -269,16 +228,7 @@ def draw_scores(systems: Sequence[ScoreData], canvas: Canvas) -> Any:
 
 
 def draw_resolution(rows: Sequence[ResolutionData], canvas: Canvas) -> Any:
-    """Point EER over resolution against the range EER and the floor, a panel for each system.
-
-    Parameters
-    ----------
-    rows : sequence of ResolutionData
-        What :func:`.figure_data.resolution_data` returned.
-    canvas : Canvas
-        Where it is drawn.
-
-    """
+    """Point EER over resolution against the range EER and the floor, a panel for each system."""
     refuse_no_system(rows)
     across = min(len(rows), (3 if len(rows) <= 18 else 5) if canvas.wide else 2)
     down = rows_of(len(rows), across)
@@ -315,16 +265,7 @@ def draw_resolution(rows: Sequence[ResolutionData], canvas: Canvas) -> Any:
 
 
 def draw_boundary(systems: Sequence[BoundaryData], canvas: Canvas) -> Any:
-    """How much of the error lies near a true boundary, and the range EER of the rest.
-
-    Parameters
-    ----------
-    systems : sequence of BoundaryData
-        What :func:`.figure_data.boundary_data` returned for each system.
-    canvas : Canvas
-        Where it is drawn.
-
-    """
+    """How much of the error lies near a true boundary, and the range EER of the rest."""
     refuse_no_system(systems)
     beside, several = canvas.wide, len(systems) > 2
     height = (85 if several else 58) if beside else 104 + several * 2 * len(systems)
@@ -368,16 +309,7 @@ def _common_span(spans: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def draw_reliability(systems: Sequence[ReliabilityData], canvas: Canvas) -> Any:
-    """The observed share of spoof over the stated probability of it; bars show how much lies in each bin.
-
-    Parameters
-    ----------
-    systems : sequence of ReliabilityData
-        What :func:`.figure_data.reliability_data` returned for each system.
-    canvas : Canvas
-        Where it is drawn.
-
-    """
+    """The observed share of spoof over the stated probability of it; bars show how much lies in each bin."""
     x_label, y_label = "stated probability of spoof (%)", "share of spoof (%)"
     grid = _panels_alike(systems, canvas, x_label, y_label)
     for axes, data in zip(grid.used, systems, strict=True):
@@ -402,14 +334,6 @@ def draw_pav(systems: Sequence[PavData], canvas: Canvas) -> Any:
     """Calibrated over stated log-likelihood ratios: calibrated scores are on the diagonal.
 
     Triangles at the edge are groups of one class only, whose calibrated ratio is infinite.
-
-    Parameters
-    ----------
-    systems : sequence of PavData
-        What :func:`.figure_data.pav_data` returned for each system.
-    canvas : Canvas
-        Where it is drawn.
-
     """
     grid = _panels_alike(systems, canvas, "stated log-likelihood ratio (natural)", "calibrated ratio (PAV)")
     low, high = _common_span([data.span for data in systems])
@@ -435,16 +359,7 @@ def draw_pav(systems: Sequence[PavData], canvas: Canvas) -> Any:
 
 
 def draw_tippett(systems: Sequence[TippettData], canvas: Canvas) -> Any:
-    """How much of each class has at least a log-likelihood ratio; what lies beyond 0 on the wrong side misleads.
-
-    Parameters
-    ----------
-    systems : sequence of TippettData
-        What :func:`.figure_data.tippett_data` returned for each system.
-    canvas : Canvas
-        Where it is drawn.
-
-    """
+    """How much of each class has at least a log-likelihood ratio; what lies beyond 0 on the wrong side misleads."""
     x_label, y_label = "log-likelihood ratio of bona fide to spoof (natural)", "% of the class with at least this ratio"
     grid = _panels_alike(systems, canvas, x_label, y_label)
     low, high = _common_span([data.span for data in systems])

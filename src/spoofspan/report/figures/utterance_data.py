@@ -38,6 +38,12 @@ if TYPE_CHECKING:
 
     from spoofspan.data.rules import RuleArguments
 
+    class PointArguments(RuleArguments, total=False):
+        """Rules of points, and the convention that they depart from."""
+
+        convention: str
+
+
 Outcome = Literal["true_positive", "false_negative", "false_positive", "true_negative", "unanswered", "ignored"]
 Side = TypeVar("Side", References, Scores)
 WAVEFORM_COLUMNS = 800
@@ -295,15 +301,13 @@ def measurement_data(
     utterance: str,
     resolution: float,
     threshold: Threshold,
-    *,
-    convention: str = "default",
-    **rules: Unpack[RuleArguments],
+    **arguments: Unpack[PointArguments],
 ) -> MeasurementData:
     """Point-based against range-based measurement of one utterance (the paper's Fig. 1).
 
     Parameters
     ----------
-    references, scores, utterance, resolution, threshold, convention, **rules
+    references, scores, utterance, resolution, threshold, **arguments
         As of :func:`points_data`.
 
     Returns
@@ -313,8 +317,8 @@ def measurement_data(
 
     """
     return MeasurementData(
-        points_data(references, scores, utterance, resolution, threshold, convention=convention, **rules),
-        timeline_data(references, scores, utterance, threshold, convention=convention, **rules),
+        points_data(references, scores, utterance, resolution, threshold, **arguments),
+        timeline_data(references, scores, utterance, threshold, **arguments),
     )
 
 
@@ -333,15 +337,13 @@ def resampling_data(
     utterance: str,
     resolutions: Sequence[float],
     threshold: Threshold,
-    *,
-    convention: str = "default",
-    **rules: Unpack[RuleArguments],
+    **arguments: Unpack[PointArguments],
 ) -> ResamplingData:
     """The effect of up- and down-sampling on labels, scores and errors of one utterance (the paper's Fig. 2).
 
     Parameters
     ----------
-    references, scores, utterance, threshold, convention, **rules
+    references, scores, utterance, threshold, **arguments
         As of :func:`points_data`.
     resolutions : sequence of float
         Finer and coarser ones than the hop of the scores, in seconds.
@@ -355,7 +357,7 @@ def resampling_data(
     if scores.hop is None:
         raise UsageError("scores of ranges have no resolution of their own; resample them first")
     levels = [
-        points_data(references, scores, utterance, one, threshold, convention=convention, **rules)
+        points_data(references, scores, utterance, one, threshold, **arguments)
         for one in sorted({scores.hop, *map(check_resolution, resolutions)})
     ]
     at = [level.resolution for level in levels].index(scores.hop)

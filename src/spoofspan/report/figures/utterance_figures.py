@@ -1,7 +1,7 @@
 """Figures of one utterance: its timeline, and the paper's two explanatory figures, drawn from real objects.
 
 Bona fide is light, spoof dark and hatched; right decisions are light, wrong ones dark and hatched, so that nothing
-hangs on a colour alone.
+hangs on a colour alone. Each takes the data of :mod:`.utterance_data` and draws it on a :class:`.style.Canvas`.
 """
 
 from __future__ import annotations
@@ -145,16 +145,7 @@ def _two_rows(reference: Iterable[DrawnStretch], decision: Iterable[DrawnStretch
 
 
 def draw_timeline(data: TimelineData, canvas: Canvas) -> Any:
-    """One utterance: waveform if given, reference, scores with the threshold, decision, errors.
-
-    Parameters
-    ----------
-    data : TimelineData
-        What :func:`.utterance_data.timeline_data` returned.
-    canvas : Canvas
-        Where it is drawn.
-
-    """
+    """One utterance: waveform if given, reference, scores with the threshold, decision, errors."""
     with_wave = data.waveform is not None
     heights = [*([1.0] if with_wave else []), 1.6, 1.2 if data.reference else 0.5]
     height = (18 if canvas.wide else 22) + 16 * sum(heights)
@@ -214,16 +205,7 @@ def _leave_out_far(axes: Axes, data: TimelineData) -> None:
 
 
 def draw_measurement(data: MeasurementData, canvas: Canvas) -> Any:
-    """The paper's Fig. 1: the same utterance counted in points, and measured in ranges.
-
-    Parameters
-    ----------
-    data : MeasurementData
-        What :func:`.utterance_data.measurement_data` returned.
-    canvas : Canvas
-        Where it is drawn.
-
-    """
+    """The paper's Fig. 1: the same utterance counted in points, and measured in ranges."""
     panels = canvas.grid(2, 1, 70, share=True).used
     above, below = panels
     points, ranges = data.points, data.ranges
@@ -282,14 +264,6 @@ def draw_resampling(data: ResamplingData, canvas: Canvas) -> Any:
 
     ``+`` is called spoof, ``-`` bona fide; wrong decisions are dark and hatched. Where points are too narrow for their
     scores, these are a line above the signs, and the dashes the threshold.
-
-    Parameters
-    ----------
-    data : ResamplingData
-        What :func:`.utterance_data.resampling_data` returned.
-    canvas : Canvas
-        Where it is drawn.
-
     """
     sides = [side for side in ((data.native, *data.finer), (data.native, *data.coarser)) if len(side) > 1]
     sides = sides or [(data.native,)]
