@@ -15,14 +15,20 @@ from typing import Any
 from spoofspan.base.errors import DataError, SpoofspanError, UsageError
 from spoofspan.base.times import milliseconds
 from spoofspan.data.references import References
-from spoofspan.formats.format import Format, ReadOptions, first_with_content, text_of
+from spoofspan.formats.format import Format, ReadOptions, first_with_content
 from spoofspan.formats.identify import KINDS, LABELS, Contents
 from spoofspan.formats.other_files import OTHERS, OtherFile
 from spoofspan.formats.reading import read_with
+from spoofspan.formats.recognition import first_lines, text_of
 from spoofspan.formats.sources import GZIP, ZSTD, Source, Where, typed_name
-from spoofspan.formats.text.lines import first_lines
-from spoofspan.formats.text.protocol import has_only_labels, read_utterance_labels, recognises_utterance_labels
-from spoofspan.formats.text.utterance_tables import FORMS, layout_of
+from spoofspan.formats.text.protocol import read_utterance_labels
+from spoofspan.formats.text.utterance_tables import (
+    BINARY,
+    FORMS,
+    has_only_labels,
+    layout_of,
+    recognises_utterance_labels,
+)
 
 # What stands in a command for what the file does not say, and what it is read with to see the rest.
 ASKED: dict[str, tuple[str, Any]] = {
@@ -99,7 +105,7 @@ def describe(where: Where | Sequence[Where], told: ReadOptions | None = None) ->
     contents = Contents(where)
     source = first_with_content(contents.sources)
     found = [_of_kind(kind, contents, source, told or ReadOptions()) for kind in KINDS if contents.holds(kind)]
-    if contents.holds(LABELS) or (source.head.startswith((b"PAR1", b"ARROW1")) and _has_labels(source)):
+    if contents.holds(LABELS) or (source.head.startswith(BINARY) and _has_labels(source)):
         found.append(_of_labels(source, told))
     others = [one for one in OTHERS if one.fits(source.head)]
     best = min(found, key=_rank, default=None)

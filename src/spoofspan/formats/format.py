@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.data.rules import Modality
 from spoofspan.data.scores import Higher
+from spoofspan.formats.recognition import Recognises, text_of
 from spoofspan.formats.sources import Source
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class Format(Generic[T]):
     name: str
     about: str  # one line: the grammar, and whose format it is
     read: Callable[[Sequence[Source], ReadOptions], T]
-    recognises: Callable[[bytes], bool]  # from the first 64 KiB, unpacked; True only if unambiguous
+    recognises: Recognises  # by the first 64 KiB, unpacked; True only if unambiguous
     write: Callable[[T], Iterable[bytes]] | None = None
     _: KW_ONLY
     suffixes: tuple[str, ...] = ()  # which files of a folder belong to it
@@ -274,13 +275,3 @@ def _ends_in_a_number(line: str, separator: str | None = None) -> bool:
     except (ValueError, IndexError):
         return False
     return True
-
-
-def text_of(head: bytes) -> str:
-    """Decode the first bytes of a text file up to the last whole line; empty if it is no text."""
-    whole = head.rpartition(b"\n")[0] if b"\n" in head[:-1] and len(head) >= 1 << 16 else head
-    try:
-        text = whole.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return ""
-    return "" if "\0" in text else text

@@ -18,9 +18,8 @@ from spoofspan.formats.format import Format, Registry, first_with_content
 from spoofspan.formats.other_files import OTHERS
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 from spoofspan.formats.sources import Source, Where, sources
-from spoofspan.formats.text.protocol import recognises_utterance_labels
 from spoofspan.formats.text.utterance_scores import OF_TIME
-from spoofspan.formats.text.utterance_tables import layout_of
+from spoofspan.formats.text.utterance_tables import BINARY, layout_of, recognises_utterance_labels
 
 LABELS = "utterance labels"
 KINDS: dict[str, Registry[Any]] = {
@@ -103,7 +102,7 @@ class Contents:
     def is_binary_table_in_time(self) -> bool:
         """True if it is a Parquet or Arrow file with columns of times or frames, which stand at its end."""
         first = first_with_content(self.sources)
-        if not first.head.startswith((b"PAR1", b"ARROW1")):
+        if not first.head.startswith(BINARY):
             return False
         layout = layout_of(first, ())
         return layout is not None and not OF_TIME.isdisjoint(layout.names)

@@ -20,8 +20,8 @@ from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCOR
 from spoofspan.formats.sources import Source, Where, counted, naming, sources
 from spoofspan.formats.text.durations import read_durations
 from spoofspan.formats.text.lines import lines_of, plain_number
-from spoofspan.formats.text.protocol import has_only_labels, read_utterance_labels
-from spoofspan.formats.text.utterance_tables import layout_of
+from spoofspan.formats.text.protocol import read_utterance_labels
+from spoofspan.formats.text.utterance_tables import has_only_labels, layout_of
 
 
 def read_references(

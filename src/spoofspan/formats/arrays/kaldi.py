@@ -36,10 +36,11 @@ from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.format import Format, ReadOptions
+from spoofspan.formats.recognition import Begins, begins_text, first_lines
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.frame_lines import check_frames
 from spoofspan.formats.text.json_text import json_document
-from spoofspan.formats.text.lines import check_word, fields_of, first_lines, is_number, score_of
+from spoofspan.formats.text.lines import check_word, fields_of, is_number, score_of
 
 Matrix = npt.NDArray[Any]
 Bytes = bytes | memoryview | mmap.mmap
@@ -349,7 +350,7 @@ FORMATS: tuple[Format[Scores], ...] = (
         "kaldi-ark",
         "a matrix, frames x classes, or a vector per utterance, binary or text: Kaldi, WeDefense",
         partial(_read, _records),
-        recognises_ark,
+        Begins(rb"[^\s\0]+ \0B|\s*\S+\s+\[", recognises_ark),
         write_ark,
         suffixes=(".ark",),
         needs=("hop",),
@@ -359,7 +360,7 @@ FORMATS: tuple[Format[Scores], ...] = (
         "kaldi-scp",
         "<utt> <ark>:<byte>: Kaldi, WeDefense",
         partial(_read, _scp_records),
-        recognises_scp,
+        begins_text(rb"\S+\s[^\n]*\.ark", recognises_scp),
         suffixes=(".scp",),
         needs=("hop",),
         takes=("label2id",),

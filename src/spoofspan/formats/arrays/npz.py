@@ -33,6 +33,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.formats.file_names import checked_resolution, is_official_labels
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.pickles import NPY, PICKLE, check_text, first_opcode, npy_header, read_dict
+from spoofspan.formats.recognition import Begins
 from spoofspan.formats.sources import MOST_UNPACKED, UNPACKED_ALLOWANCE, Source
 from spoofspan.formats.text.frame_lines import check_frames
 from spoofspan.formats.text.rows import label_and_attack
@@ -395,6 +396,9 @@ def recognises_npy_object(head: bytes) -> bool:
     return head.startswith(NPY) and b"'descr':'|O'" in header and b"'shape':()" in header
 
 
+NPZ, DICT = Begins(ZIP, recognises_npz), Begins(NPY + b"|" + PICKLE, recognises_dict)
+
+
 def read_labels_npz(sources: Sequence[Source], options: ReadOptions) -> References:
     """Read npz files of labels."""
     return read_labels(read_npz, sources, _with_stated(sources, options), official=True)
@@ -421,7 +425,7 @@ SCORES_NPZ = Format(
     "npz",
     "npz: <utterance> -> array of scores, one per frame from 0, or frames x classes with --column",
     read_scores_npz,
-    recognises_npz,
+    NPZ,
     write_scores_npz,
     suffixes=(".npz",),
 )
@@ -429,7 +433,7 @@ SCORES_DICT = Format(
     "npy-dict",
     "npy or pickle: dict <utterance> -> array of scores, one per frame from 0, or frames x classes with --column",
     partial(read_scores, read_dict),
-    recognises_dict,
+    DICT,
     suffixes=(".npy", ".pkl", ".pickle"),
     needs=("hop", "higher"),
 )
@@ -437,7 +441,7 @@ LABELS_NPZ = Format(
     "npz",
     "npz: <utterance> -> 1-D array of labels, one per segment: bonafide and spoof, or 0 and 1 with --spoof-label",
     read_labels_npz,
-    recognises_npz,
+    NPZ,
     write_labels_npz,
     suffixes=(".npz",),
     takes=("spoof_label",),
@@ -450,7 +454,7 @@ CFPRF_SCORES = Format(
     lambda sources, options: read_scores(
         read_dict, sources, replace(options, hop=options.hop or CFPRF_HOP, higher=options.polarity("bonafide", "CFPRF"))
     ),
-    recognises_dict,
+    DICT,
     suffixes=("seg_score_dict.npy",),
     higher="bonafide",
     hop=CFPRF_HOP,
@@ -462,7 +466,7 @@ CFPRF_LABELS = Format(
     lambda sources, options: references_from_arrays(
         ((source, options.hop or CFPRF_HOP, read_dict(source)) for source in sources), replace(options, spoof_label=0)
     ),
-    recognises_dict,
+    DICT,
     suffixes=("seg_tar_dict.npy",),
     hop=CFPRF_HOP,
     named=r"seg_tar_dict\.npy$",

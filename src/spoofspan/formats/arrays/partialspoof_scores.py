@@ -27,7 +27,8 @@ from spoofspan.data.scores import Scores
 from spoofspan.formats.arrays.npz import Seen
 from spoofspan.formats.file_names import stated_resolution
 from spoofspan.formats.format import Format, ReadOptions
-from spoofspan.formats.pickles import first_opcode, portable, read_list
+from spoofspan.formats.pickles import PICKLE, first_opcode, portable, read_list
+from spoofspan.formats.recognition import Begins
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.frame_lines import check_frames
 
@@ -134,7 +135,7 @@ FORMAT = Format(
     "partialspoof-pickle",
     "pickled list of text arrays, rows [utt, score0, score1, label]: PartialSpoof {set}_score_ali_{10 ms}_{date}.pkl",
     read,
-    recognises,
+    Begins(PICKLE, recognises),
     write,
     suffixes=(".pkl",),
     columns=("score1", "score0"),

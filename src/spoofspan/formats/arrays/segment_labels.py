@@ -19,8 +19,8 @@ from numpy.lib import format as npy
 
 from spoofspan.data.references import References
 from spoofspan.formats.arrays.npz import (
+    DICT,
     label_arrays,
-    recognises_dict,
     references_from_arrays,
 )
 from spoofspan.formats.file_names import stated_resolution
@@ -60,7 +60,7 @@ FORMAT = Format(
     "npy or pickle of a dict <utterance> -> array of labels: PartialSpoof {set}_seglab_{seconds}.npy ('0' spoof, '1' "
     "bona fide), or bonafide and spoof, or 0 and 1 with --spoof-label",
     read,
-    recognises_dict,
+    DICT,
     write,
     suffixes=(".npy", ".pkl", ".pickle"),
     takes=("spoof_label",),

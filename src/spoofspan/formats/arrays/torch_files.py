@@ -17,7 +17,8 @@ from spoofspan.base.errors import DataError, UsageError
 from spoofspan.formats import torch_child
 from spoofspan.formats.arrays.npz import ZIP, read_labels, read_npz, read_scores
 from spoofspan.formats.format import Format
-from spoofspan.formats.pickles import ENVIRONMENT, SECONDS
+from spoofspan.formats.pickles import ENVIRONMENT, PICKLE, SECONDS
+from spoofspan.formats.recognition import Begins
 from spoofspan.formats.sources import Source
 
 MEMORY = 6 << 30  # bytes of addresses, of which torch itself takes 2 to 3 GiB
@@ -60,11 +61,12 @@ def read_tensors(source: Source) -> dict[str, Any]:
 
 
 SUFFIXES = (".pt", ".pth")
+TORCH = Begins(ZIP + b"|" + PICKLE, recognises)
 SCORES = Format(
     "torch",
     "torch.save of a dict <utterance> -> tensor of scores, one per frame from 0, or frames x classes",
     partial(read_scores, read_tensors),
-    recognises,
+    TORCH,
     suffixes=SUFFIXES,
     needs=("hop", "higher"),
 )
@@ -72,7 +74,7 @@ LABELS = Format(
     "torch",
     "torch.save of a dict <utterance> -> tensor of labels, 0 and 1 with --spoof-label",
     partial(read_labels, read_tensors),
-    recognises,
+    TORCH,
     suffixes=SUFFIXES,
     needs=("hop",),
     takes=("spoof_label",),

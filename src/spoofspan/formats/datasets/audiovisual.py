@@ -38,8 +38,9 @@ from spoofspan.base.times import SECOND
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Modality
 from spoofspan.formats.format import OF_METADATA, Format, ReadOptions
+from spoofspan.formats.recognition import begins_text, first_object
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.json_text import BLANKS, first_object, json_document, json_list, json_periods
+from spoofspan.formats.text.json_text import json_document, json_list, json_periods
 from spoofspan.formats.text.rows import RangeRows, check_writable, is_unicode, written_ranges
 
 RANKED: Modality = "any"  # both benchmarks rank by fakes of sound or picture
@@ -99,11 +100,6 @@ class Entry:
             start, end = (self.seconds(value, f"{key}[{i}]") for value in period)
             result.append((start, end))
         return result
-
-
-def _first_keys(head: bytes) -> set[str]:
-    """The keys of the first object of a list."""
-    return set(first_object(head)) if head.lstrip(BLANKS).startswith(b"[") else set()
 
 
 def _entries_of_split(
@@ -243,7 +239,7 @@ LAVDF = Format(
     "lavdf",
     "JSON list of {file, fake_periods, duration, modify_audio, modify_video, ...}: LAV-DF (modality, subset)",
     read_lavdf,
-    lambda head: {"file", "fake_periods"} <= _first_keys(head),
+    begins_text(rb"\[", lambda head: {"file", "fake_periods"} <= first_object(head).keys()),
     write_lavdf,
     suffixes=(".json",),
     takes=OF_METADATA,
@@ -290,7 +286,9 @@ AVDEEPFAKE1M = Format(
     "avdeepfake1m",
     "JSON list of {file, audio_model, fake_segments, audio_fake_segments, visual_fake_segments, ...}: AV-Deepfake1M",
     read_avdeepfake1m,
-    lambda head: "file" in (keys := _first_keys(head)) and not keys.isdisjoint(SEGMENTS.values()),
+    begins_text(
+        rb"\[", lambda head: "file" in (keys := first_object(head).keys()) and not keys.isdisjoint(SEGMENTS.values())
+    ),
     write_avdeepfake1m,
     suffixes=(".json",),
     takes=("split", "modality"),

@@ -17,9 +17,10 @@ import numpy as np
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.data.proposals import Proposals
-from spoofspan.formats.arrays.npz import recognises_dict
-from spoofspan.formats.format import Format, ReadOptions, text_of
+from spoofspan.formats.arrays.npz import DICT
+from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.pickles import read_dict
+from spoofspan.formats.recognition import begins_text, first_line
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables import csv_files
 from spoofspan.formats.tables.corpus_tables import joined_parts
@@ -28,11 +29,6 @@ from spoofspan.formats.text.json_text import is_object_of_lists, json_object, js
 from spoofspan.formats.text.rows import SUSPICIOUS_SECONDS, time_text
 
 SHAPE = "{file: [[confidence, start, end], ...]}"
-
-
-def recognises(head: bytes) -> bool:
-    """True if it is a JSON object of lists of triples."""
-    return is_object_of_lists(head, 3)
 
 
 class _Rows:
@@ -121,11 +117,6 @@ def write(proposals: Proposals) -> Iterator[bytes]:
 COLUMNS = ("utterance", "start", "end", "confidence")
 
 
-def recognises_csv(head: bytes) -> bool:
-    """True if the first line names the columns."""
-    return set(COLUMNS) <= {name.strip() for name in text_of(head).partition("\n")[0].split(",")}
-
-
 def read_csv(sources: Sequence[Source], options: ReadOptions) -> Proposals:
     """Read a table with a row for each proposal; a row without times names an utterance that has none."""
     rows = _Rows(options, f"columns {', '.join(COLUMNS)}")
@@ -166,7 +157,7 @@ CFPRF = Format(
     "cfprf-proposals",
     "{set}_cp_dict.npy, _ver_dict.npy, _regver_dict.npy: dict <file> -> [[confidence, start, end], ...], s: CFPRF",
     partial(_read, _dict_items),
-    recognises_dict,
+    DICT,
     suffixes=("cp_dict.npy", "ver_dict.npy"),
     named=r"_?(cp|ver|regver)_dict\.npy$",
     takes=("fps",),
@@ -175,7 +166,7 @@ FORMAT = Format(
     "proposals",
     f"JSON {SHAPE}, seconds (or frames, with fps), high = fake: AV-Deepfake1M, LAV-DF",
     partial(_read, partial(json_pairs, shape=SHAPE)),
-    recognises,
+    begins_text(rb"\{", partial(is_object_of_lists, numbers=3)),
     write,
     suffixes=(".json",),
     takes=("fps",),
@@ -184,7 +175,7 @@ CSV = Format(
     "proposals-csv",
     "CSV with the columns utterance, start, end, confidence (seconds, high = fake); without times: nothing was found",
     read_csv,
-    recognises_csv,
+    begins_text(rb"[^\n]*,", lambda head: set(COLUMNS) <= {name.strip() for name in first_line(head).split(",")}),
     write_csv,
     suffixes=(".csv",),
     takes=("fps",),

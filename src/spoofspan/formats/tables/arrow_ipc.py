@@ -12,6 +12,7 @@ import numpy as np
 
 from spoofspan.base.errors import DataError
 from spoofspan.formats import arrow as pa
+from spoofspan.formats.recognition import Begins
 from spoofspan.formats.sources import MOST_UNPACKED, UNPACKED_ALLOWANCE, Source
 from spoofspan.formats.tables.arrow_tables import arrow_errors, from_arrow, in_pieces, random_access, to_arrow
 from spoofspan.formats.tables.containers import Container
@@ -23,10 +24,8 @@ BYTES_PER_PIECE = 1 << 22
 DICTIONARY_BATCH = 2  # among the kinds of messages
 
 
-def _is_arrow(head: bytes, schema: Schema) -> bool:
-    """True if this is Arrow with columns that fit, or with a schema too long to tell."""
-    if not head.startswith((FILE, STREAM)):
-        return False
+def _holds(head: bytes, schema: Schema) -> bool:
+    """True if the columns fit, or with a schema too long to tell."""
     try:
         # a file is its magic, padded to 8 bytes, and then a stream
         return schema.fits(pa.ipc.open_stream(head[8:] if head.startswith(FILE) else head).schema.names)
@@ -160,7 +159,8 @@ ARROW = Container(
     "arrow",
     "in an Arrow IPC file or stream",
     (".arrow", ".feather", ".ipc", ".arrows"),
-    _is_arrow,
+    Begins(FILE + b"|" + STREAM),
+    _holds,
     _parts,
     _write,
 )

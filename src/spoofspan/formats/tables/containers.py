@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.formats.format import Format, ReadOptions, T
+from spoofspan.formats.recognition import Begins
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.corpus_tables import (
     REFERENCES,
@@ -43,7 +44,8 @@ class Container:
     name: str
     about: str  # completes "columns utterance, start, ..., "
     suffixes: tuple[str, ...]
-    recognises: Callable[[bytes, Schema], bool]
+    begins: Begins
+    holds: Callable[[bytes, Schema], bool]  # of files that begin so
     parts: Callable[[Source, Sequence[str], bool], Iterator[Part]]
     write: Callable[[ColumnTable], Iterator[bytes]]
     text: bool = False  # without types and metadata: times are seconds
@@ -86,14 +88,11 @@ class Container:
                 for part in self.parts(source, columns(options), False):
                     yield with_our_names(part, options.column)
 
-        def recognises(head: bytes) -> bool:
-            return self.recognises(head, schema)
-
         return Format(
             self.name,
             f"{grammar}, {self.about}",
             read,
-            recognises,
+            replace(self.begins, also=lambda head: self.holds(head, schema)),
             write,
             suffixes=self.suffixes,
             stream=stream,

@@ -22,7 +22,7 @@ import numpy as np
 from spoofspan.base.errors import DataError, Problems
 from spoofspan.formats.column_names import OF_TABLES, column_name, score_columns, table_names, table_polarity
 from spoofspan.formats.fields import fields_of_lines, line_blocks, refuse_empty
-from spoofspan.formats.format import text_of
+from spoofspan.formats.recognition import begins_text, text_of
 from spoofspan.formats.sources import MOST_BYTES_PER_LINE, Source, not_utf8
 from spoofspan.formats.tables.containers import Container
 from spoofspan.formats.tables.corpus_tables import (
@@ -55,7 +55,7 @@ def _header(head: bytes, delimiter: str) -> list[str]:
         return []
 
 
-def _recognises(delimiter: str, head: bytes, schema: Schema) -> bool:
+def _holds(delimiter: str, head: bytes, schema: Schema) -> bool:
     """True if the header names what tells the content, and more of its columns."""
     names = set(table_names(_header(head, delimiter)))
     if schema is REFERENCES:
@@ -227,7 +227,8 @@ def _container(name: str, delimiter: str, word: str) -> Container:
         name,
         f"separated by {word}, with a header; times in seconds",
         (f".{name}",),
-        partial(_recognises, delimiter),
+        begins_text(rb"[^\n]*" + delimiter.encode()),
+        partial(_holds, delimiter),
         partial(_parts, delimiter),
         partial(_write, delimiter),
         text=True,

@@ -23,6 +23,7 @@ from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import Problems
 from spoofspan.formats.column_names import OF_TABLES, table_names, table_polarity
 from spoofspan.formats.fields import BOM, line_blocks, refuse_empty
+from spoofspan.formats.recognition import begins_text
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.containers import Container
 from spoofspan.formats.tables.corpus_tables import (
@@ -45,7 +46,7 @@ START = re.compile(rb'\s*\{[^{}]*?"utterance"\s*:')
 KEY = re.compile(rb'"([A-Za-z_-]+)"\s*:')
 
 
-def _recognises(head: bytes, schema: Schema) -> bool:
+def _holds(head: bytes, schema: Schema) -> bool:
     """True if the first object has an utterance, and the first line has keys that fit."""
     text = head.removeprefix(BOM)
     first = text.lstrip().split(b"\n", 1)[0]
@@ -54,7 +55,7 @@ def _recognises(head: bytes, schema: Schema) -> bool:
         return schema.fits(names)
     # under other names, what a table needs must be there
     timed = {"start", "end"} <= names or bool(names & {"frame", "scores", "labels"})
-    return first.startswith(b"{") and "utterance" in names and bool(names & schema.telling) and timed
+    return "utterance" in names and bool(names & schema.telling) and timed
 
 
 def _parts(source: Source, wanted: Sequence[str], whole: bool) -> Iterator[Part]:
@@ -197,7 +198,8 @@ JSONL = Container(
     "jsonl",
     "one JSON object a line; times in seconds",
     (".jsonl", ".ndjson"),
-    _recognises,
+    begins_text(rb"\{"),
+    _holds,
     _parts,
     _write,
     text=True,

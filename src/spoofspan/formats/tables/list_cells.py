@@ -17,28 +17,22 @@ from spoofspan.data.scores import Scores
 from spoofspan.formats.arrays.npz import read_labels, read_scores
 from spoofspan.formats.column_names import UTTERANCE, polarity_of
 from spoofspan.formats.format import Format, ReadOptions
+from spoofspan.formats.recognition import begins_text
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.lines import fields_of, first_lines, is_number
+from spoofspan.formats.text.lines import is_number
 from spoofspan.formats.text.utterance_tables import Layout, header_layout, rows_of
 
-
-def list_columns(head: bytes) -> list[str]:
-    """The columns, as they are written, whose cell in the first row is a list."""
-    layout = header_layout(head)
-    lines = first_lines(head)
-    if layout is None or layout.json or len(lines) < 2:
-        return []
-    row = fields_of(lines[1], layout.separator, "")
-    return [name for name, cell in zip(layout.written, row, strict=False) if cell.startswith("[")]
+CELLS = rb"[^{\[][^\n]*\n[^\[]*\["  # lists below a header
 
 
 def _is_of(head: bytes, *, labels: bool) -> bool:
-    found = list_columns(head)
+    found = layout.columns_of_lists if (layout := header_layout(head)) is not None else []
     return bool(found) and any("label" in name.lower() for name in found) == labels
 
 
 def _column(source: Source, options: ReadOptions) -> tuple[Layout, str]:
-    layout, found = header_layout(source.head), list_columns(source.head)
+    layout = header_layout(source.head)
+    found = [] if layout is None else layout.columns_of_lists
     name = options.column or (found[0] if len(found) == 1 else None)
     if layout is None or name is None or layout.position(name) is None:
         raise UsageError(f"{source.name}: which column has the lists, {', '.join(found) or 'none'}? Give column=")
@@ -80,14 +74,14 @@ SCORES = Format(
     "list-cells",
     'CSV or TSV with a list of scores in a cell, one per frame from 0: utterance,scores / u1,"[0.1, 0.2]"',
     _read_scores,
-    partial(_is_of, labels=False),
+    begins_text(CELLS, partial(_is_of, labels=False)),
     suffixes=(".csv", ".tsv"),
 )
 LABELS = Format(
     "list-cells",
     'CSV or TSV with a list of labels in a cell, one per frame from 0: utterance,labels / u1,"[0, 1]"',
     _read_labels,
-    partial(_is_of, labels=True),
+    begins_text(CELLS, partial(_is_of, labels=True)),
     suffixes=(".csv", ".tsv"),
     takes=("spoof_label",),
 )

@@ -15,6 +15,7 @@ import numpy as np
 from spoofspan.base.errors import DataError
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.column_names import table_names
+from spoofspan.formats.recognition import Begins
 from spoofspan.formats.sources import MOST_UNPACKED, UNPACKED_ALLOWANCE, Source
 from spoofspan.formats.tables.arrow_tables import (
     arrow_errors,
@@ -197,7 +198,8 @@ PARQUET = Container(
     "parquet",
     "in a Parquet file",
     (".parquet", ".pq"),
-    lambda head, schema: head.startswith(b"PAR1"),
+    Begins(b"PAR1"),
+    lambda head, schema: True,  # the columns stand at the end
     _parts,
     _write,
 )

@@ -35,11 +35,19 @@ from spoofspan.base.errors import DataError, UsageError
 from spoofspan.data.references import SPOOF, References
 from spoofspan.formats.column_names import UTTERANCE, column_names
 from spoofspan.formats.format import Format, ReadOptions
+from spoofspan.formats.recognition import (
+    Lines,
+    Recognises,
+    anything,
+    at_separators,
+    beginning,
+    begins_text,
+    first_object,
+    is_name,
+)
 from spoofspan.formats.sources import Source, sources
 from spoofspan.formats.text.hypotheses import decisions_format
 from spoofspan.formats.text.json_text import (
-    BLANKS,
-    first_object,
     is_object_of_lists,
     json_document,
     json_object,
@@ -48,7 +56,7 @@ from spoofspan.formats.text.json_text import (
     json_periods,
     lists_ranges,
 )
-from spoofspan.formats.text.lines import beginning, first_lines, is_finite, lines_of, mostly
+from spoofspan.formats.text.lines import is_finite, lines_of
 from spoofspan.formats.text.rows import RangeRows, check_writable, label_and_attack, written_ranges
 
 LABELS_BESIDE = "utt2label"  # of Kaldi's segments
@@ -131,48 +139,32 @@ def _stem(path: Any) -> str:
     return PurePath(str(path).replace("\\", "/")).stem
 
 
+def _is_label(value: Any) -> bool:
+    if isinstance(value, str):
+        return value in ("0", "1") or label_and_attack(value)[0] is not None
+    return isinstance(value, (int, float)) and value in (0, 1)
+
+
 # ---------------------------------------------------------------- lines
 
 
-def _range_lines_fit(head: bytes) -> bool:
-    def fits(line: str) -> bool:
-        fields = _fields(line)
-        return (
-            len(fields) == 4
-            and not is_finite(fields[0])
-            and is_finite(fields[1])
-            and is_finite(fields[2])
-            and (fields[3] in ("0", "1") or label_and_attack(fields[3])[0] is not None)
-        )
-
-    # a table of frames has whole numbers in its second column
-    lines = [_fields(line) for line in first_lines(head)]
-    return (
-        mostly(head, fits)
-        and fits(first_lines(head)[0])
-        and not all(fields[1].isdecimal() and fields[3] in ("0", "1") for fields in lines)
-    )
+def _are_ranges(rows: Sequence[list[str]]) -> bool:
+    """True if the first line fits too, and these are no frames, whose numbers are whole."""
+    frames = all(len(row) == 4 and row[1].isdecimal() and row[3] in ("0", "1") for row in rows)
+    return not frames and RANGE_LINES.fits(rows[0])
 
 
-def _fields(line: str) -> list[str]:
-    return [field.strip() for field in line.split("," if "," in line else "\t" if "\t" in line else None)]
+RANGE_LINES = Lines((is_name, is_finite, is_finite, _is_label), at_separators, most=True, rows=_are_ranges)
+SEGMENTS = Lines((anything, is_name, is_finite, is_finite), most=True)
 
 
 def _range_lines(source: Source, options: ReadOptions) -> Iterator[Annotation]:
     for line in lines_of([source]):
-        fields = _fields(line.text)
+        fields = at_separators(line.text)
         if len(fields) != 4:
             raise DataError(f"{line.place}: {len(fields)} fields instead of <utt> <start> <end> <label>{line.hint}")
         utterance, start, end, label = fields
         yield Annotation(utterance, [Range(line.place, start, end, label)], once=False)
-
-
-def _segments_fit(head: bytes) -> bool:
-    def fits(line: str) -> bool:
-        fields = line.split()
-        return len(fields) == 4 and not is_finite(fields[1]) and is_finite(fields[2]) and is_finite(fields[3])
-
-    return mostly(head, fits)
 
 
 def _segments(source: Source, options: ReadOptions) -> Iterator[Annotation]:
@@ -230,12 +222,6 @@ def _supervision(place: str, value: Any) -> Range:
             f"attack such as A07, 0 or 1; found {', '.join(map(repr, said)) or 'none'}"
         )
     return Range(place, one["start"], _sum(one["start"], one["duration"]), said[0])
-
-
-def _is_label(value: Any) -> bool:
-    if isinstance(value, str):
-        return value in ("0", "1") or label_and_attack(value)[0] is not None
-    return isinstance(value, (int, float)) and value in (0, 1)
 
 
 def _sum(start: Any, duration: Any) -> float:
@@ -304,6 +290,9 @@ def _json_ranges(source: Source, options: ReadOptions) -> Iterator[Annotation]:
 def _is_json_ranges(head: bytes) -> bool:
     # what language models write looks alike
     return is_object_of_lists(head, 2) and lists_ranges(head) and b"real_or_fake" not in head
+
+
+LISTS_RANGES = begins_text(rb"\{", _is_json_ranges)
 
 
 def write_ranges(references: References) -> Iterator[bytes]:
@@ -421,7 +410,7 @@ def _format(
     name: str,
     about: str,
     annotations: Annotations,
-    recognises: Callable[[bytes], bool],
+    recognises: Recognises,
     suffixes: tuple[str, ...] = (".json",),
     takes: tuple[str, ...] = ("spoof_label",),
 ) -> Format[References]:
@@ -444,69 +433,71 @@ def _is_json_segments(head: bytes) -> bool:
     return re.match(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{[^{}]*"segments"\s*:', beginning(head)) is not None
 
 
-def _is_language_model(head: bytes) -> bool:
-    return head.lstrip(BLANKS).startswith((b"{", b"[")) and b"real_or_fake" in head
+LANGUAGE_MODEL = begins_text(rb"[{\[]", lambda head: b"real_or_fake" in head)
 
 
 FORMATS = (
-    _format(
-        "range-lines", "<utt> <start s> <end s> <label> without a header", _range_lines, _range_lines_fit, (".txt",)
-    ),
+    _format("range-lines", "<utt> <start s> <end s> <label> without a header", _range_lines, RANGE_LINES, (".txt",)),
     _format(
         "kaldi-segments",
         "<segment> <utt> <start s> <end s>, with utt2label (<segment> <label>) beside it: Kaldi",
         _segments,
-        _segments_fit,
+        SEGMENTS,
         ("segments",),
     ),
     _format(
         "lhotse",
         "JSON Lines of supervisions or cuts, the label in custom or text: lhotse",
         _lhotse,
-        _is_lhotse,
+        begins_text(rb"[{\[]", _is_lhotse),
         (".jsonl",),
     ),
     _format(
         "nemo",
         "JSON Lines {audio_filepath, offset, duration, label}: NeMo manifests",
         _nemo,
-        lambda head: {"audio_filepath", "duration", "label"} <= first_object(head).keys(),
+        begins_text(rb"[{\[]", lambda head: {"audio_filepath", "duration", "label"} <= first_object(head).keys()),
         (".json", ".jsonl"),
     ),
-    _format("label-studio", "JSON or JSON_MIN exported from Label Studio", _label_studio, _is_label_studio),
+    _format(
+        "label-studio",
+        "JSON or JSON_MIN exported from Label Studio",
+        _label_studio,
+        begins_text(rb"[{\[]", _is_label_studio),
+    ),
     _format(
         "activitynet",
         "JSON {database: {utt: {duration, subset, annotations: [{segment, label}]}}}: ActivityNet",
         _activitynet,
-        lambda head: head.lstrip(BLANKS).startswith(b"{") and b'"database"' in head and b'"annotations"' in head,
+        begins_text(rb"\{", lambda head: b'"database"' in head and b'"annotations"' in head),
         takes=("spoof_label", "split"),
     ),
     _format(
         "json-segments",
         "JSON {utt: {duration, segments: [[start, end, label], ...]}}; without labels, spoofed ranges",
         _json_segments,
-        _is_json_segments,
+        begins_text(rb"\{", _is_json_segments),
     ),
     _format(
         "language-model",
         'JSON or JSON Lines with {"real_or_fake": "fake", "fake_region": [[start, end]]} for each utterance, also as '
         "text: speech language models",
         _language_model,
-        _is_language_model,
+        LANGUAGE_MODEL,
         (".json", ".jsonl"),
     ),
     _format(
         "elan",
         "an .eaf file per utterance, tiers of labels: ELAN",
         _elan,
-        lambda head: head.lstrip(BLANKS).startswith(b"<") and b"<ANNOTATION_DOCUMENT" in head[:4096],
+        begins_text(b"<", lambda head: b"<ANNOTATION_DOCUMENT" in head[:4096]),
         (".eaf",),
     ),
 )
 
 
 JSON_RANGES = replace(
-    _format("json-ranges", f"JSON {RANGES_SHAPE}, seconds, of spoofed ranges", _json_ranges, _is_json_ranges, takes=()),
+    _format("json-ranges", f"JSON {RANGES_SHAPE}, seconds, of spoofed ranges", _json_ranges, LISTS_RANGES, takes=()),
     write=write_ranges,
 )
 
@@ -521,7 +512,7 @@ HYPOTHESES = (
         "hypothesis-json",
         f"JSON {RANGES_SHAPE}, seconds, of ranges called spoof",
         partial(_note_decisions, _json_ranges),
-        _is_json_ranges,
+        LISTS_RANGES,
         None,
         (".json",),
     ),
@@ -529,7 +520,7 @@ HYPOTHESES = (
         "hypothesis-language-model",
         "the answers of a speech language model as decisions: {real_or_fake, fake_region}",
         partial(_note_decisions, _language_model),
-        _is_language_model,
+        LANGUAGE_MODEL,
         None,
         (".json", ".jsonl"),
     ),

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -36,10 +36,11 @@ from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.fields import fields_of_lines, line_blocks
 from spoofspan.formats.file_names import resolution_in_name
 from spoofspan.formats.format import Format, ReadOptions
+from spoofspan.formats.recognition import Lines, Recognises, anything, at_spaces, at_tabs, first_line
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.corpus_tables import Column, ColumnTable, Numbers, Part, Texts, table_from_scores
 from spoofspan.formats.tables.score_tables import scores_from_parts
-from spoofspan.formats.text.lines import check_word, first_lines, is_header, is_number, lines_of, score_of, wrong_width
+from spoofspan.formats.text.lines import check_word, is_header, is_number, lines_of, score_of, wrong_width
 
 FRAME = re.compile(r"\d{1,15}", re.ASCII)
 BLOCK_BYTES = 1 << 20
@@ -75,34 +76,19 @@ PLAIN = LineLayout("frame-score", "<utt> <frame> <score>", (3,), {"score": 2}, "
 # ---------------------------------------------------------------- recognising
 
 
-def _fields(head: bytes, separator: str | None, widths: Sequence[int]) -> list[list[str]]:
-    """The fields of the first lines, if each is ``<utt> <frame> <number ...>`` of one of these widths."""
-    lines = [line.split(separator) for line in first_lines(head)]
-    fits = all(
-        len(fields) in widths
-        and fields[0].strip()
-        and FRAME.fullmatch(fields[1])
-        and all(map(is_number, fields[2 : min(len(fields), 4)]))
-        for fields in lines
-    )
-    return lines if fits else []
+def _has_consecutive_frames(rows: Sequence[list[str]]) -> bool:
+    """True if some utterance has two frames in a row: other numbers could stand there."""
+    return any(a[0] == b[0] and int(a[1]) + 1 == int(b[1]) for a, b in pairwise(rows))
 
 
-def recognises_unit(head: bytes) -> bool:
-    """True if the first lines have an id, a frame and two numbers, with spaces between them."""
-    return b"\t" not in head and bool(_fields(head, None, UNIT.widths))
+def _is_label_id(field: str) -> bool:
+    return field == "unknown" or field.isdecimal()
 
 
-def recognises_wedefense(head: bytes) -> bool:
-    """True if the first lines have an id, a frame, two numbers and perhaps a label, with tabs between them."""
-    lines = _fields(head, "\t", WEDEFENSE.widths)
-    return bool(lines) and all(fields[4] == "unknown" or fields[4].isdecimal() for fields in lines if len(fields) > 4)
-
-
-def recognises_plain(head: bytes) -> bool:
-    """True if the first lines have an id, a frame and a number, and some utterance has two frames in a row."""
-    lines = _fields(head, None, PLAIN.widths)
-    return any(a[0] == b[0] and int(a[1]) + 1 == int(b[1]) for a, b in pairwise(lines))
+TWO_SCORES = (str.strip, FRAME.fullmatch, is_number, is_number)
+UNIT_LINES = Lines(TWO_SCORES, at_spaces)
+WEDEFENSE_LINES = Lines((*TWO_SCORES, _is_label_id), at_tabs, least=4)
+PLAIN_LINES = Lines((anything, FRAME.fullmatch, is_number), rows=_has_consecutive_frames)
 
 
 # ---------------------------------------------------------------- reading
@@ -211,7 +197,7 @@ def _expected_lines(source: Source) -> int:
 
 def regular_pieces(source: Source, widths: Sequence[int], column: int) -> Iterator[Frames]:
     """Yield whole utterances, some blocks at a time; raise IrregularError at the first thing that is irregular."""
-    first = next(iter(first_lines(source.head)), "")
+    first = first_line(source.head)
     separator = "\t" if "\t" in first else None
     width = len(first.split(separator))
     if width not in widths:
@@ -344,14 +330,14 @@ def check_frames(scores: Scores, name: str) -> None:
         raise UsageError(f"{name} holds frames of one hop, and these scores have several; resample them first")
 
 
-def _format(layout: LineLayout, about: str, recognises: Callable[[bytes], bool], **more: Any) -> Format[Scores]:
+def _format(layout: LineLayout, about: str, recognises: Recognises, **more: Any) -> Format[Scores]:
     reader, writer, more["stream"] = partial(read, layout), partial(write, layout), partial(stream, layout)
     columns = ("spoof", "bonafide") if layout.columns is CLASSES else ()
     return Format(layout.name, f"{layout.line}{about}", reader, recognises, writer, columns=columns, **more)
 
 
 FORMATS = (
-    _format(UNIT, ": partialspoof-metrics, unit0.02.score", recognises_unit, suffixes=(".score",)),
-    _format(WEDEFENSE, ", tabs: WeDefense, logits_frame_20ms.txt", recognises_wedefense, suffixes=(".txt",)),
-    _format(PLAIN, ", spaces or tabs", recognises_plain, needs=("higher",)),
+    _format(UNIT, ": partialspoof-metrics, unit0.02.score", UNIT_LINES, suffixes=(".score",)),
+    _format(WEDEFENSE, ", tabs: WeDefense, logits_frame_20ms.txt", WEDEFENSE_LINES, suffixes=(".txt",)),
+    _format(PLAIN, ", spaces or tabs", PLAIN_LINES, needs=("higher",)),
 )

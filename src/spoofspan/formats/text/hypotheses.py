@@ -21,6 +21,7 @@ from spoofspan.base.times import SECOND, duration_ns
 from spoofspan.data.references import BONA_FIDE, LABELS, SPOOF, References
 from spoofspan.data.scores import DECISIONS, Scores, score_times
 from spoofspan.formats.format import Format, ReadOptions
+from spoofspan.formats.recognition import Recognises
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text import labelled_ranges, rttm
 from spoofspan.formats.text.rows import TEXT_SNAP, RangeRows, WrittenRange, written_ranges
@@ -114,7 +115,7 @@ def decisions_format(
     name: str,
     about: str,
     note_ranges: NoteRanges,
-    recognises: Callable[[bytes], bool],
+    recognises: Recognises,
     write: Callable[[References], Iterator[bytes]] | None,
     suffixes: tuple[str, ...] = (),
 ) -> Format[Scores]:
@@ -137,14 +138,14 @@ FORMATS = (
         "hypothesis-had",
         "<utt> <s>-<e>-<T|F>(/<s>-<e>-<T|F>)* [<0|1>], as HAD's references (T genuine, F fake)",
         partial(labelled_ranges.HAD_LINES.note_ranges, label_optional=True),
-        partial(labelled_ranges.recognises_had, label_optional=True),
+        labelled_ranges.had_lines(2),
         labelled_ranges.write_had,
     ),
     decisions_format(
         "hypothesis-segments",
         "<utt> <dur s> <bonafide|spoof> (<start>-<end>-<bonafide|spoof>)*, as a segment list",
         labelled_ranges.SEGMENT_LINES.note_ranges,
-        labelled_ranges.recognises_segments,
+        labelled_ranges.SEGMENTS_FIT,
         labelled_ranges.write_segments,
     ),
 )

@@ -13,12 +13,11 @@ from typing import Any
 from spoofspan.base.documents import TooComplexError, parse_json
 from spoofspan.base.errors import DataError
 from spoofspan.base.times import SECOND
+from spoofspan.formats.recognition import BLANKS, beginning
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.lines import beginning
 from spoofspan.formats.text.rows import WrittenRange, check_utf8
 
 NUMBER = r"\s*-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\s*"
-BLANKS = b"\xef\xbb\xbf \t\r\n"
 
 
 # ---------------------------------------------------------------- reading
@@ -74,16 +73,6 @@ def json_objects(source: Source, shape: str) -> Iterator[tuple[str, Any]]:
 
 
 # ---------------------------------------------------------------- recognising
-
-
-def first_object(head: bytes) -> dict[str, Any]:
-    """The object that a file begins with, alone, on its first line or in a list; empty if the head ends within it."""
-    text = beginning(head).removeprefix("\ufeff").lstrip()
-    try:
-        found, _ = json.JSONDecoder().raw_decode(text.removeprefix("[").lstrip())
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def is_object_of_lists(head: bytes, numbers: int) -> bool:

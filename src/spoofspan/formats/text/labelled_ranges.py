@@ -30,8 +30,9 @@ from pathlib import PurePath
 from spoofspan.base.errors import UsageError
 from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, References
 from spoofspan.formats.format import Format, ReadOptions
+from spoofspan.formats.recognition import Lines, anything, at_spaces, at_tabs, is_name, one_of
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.lines import Line, fields_of, is_finite, lines_of, mostly
+from spoofspan.formats.text.lines import Line, fields_of, is_finite, lines_of
 from spoofspan.formats.text.rows import (
     RangeRows,
     WrittenRange,
@@ -156,15 +157,10 @@ SEGMENT_LINES = RangeList(
 # ---------------------------------------------------------------- HAD
 
 
-def recognises_had(head: bytes, *, label_optional: bool = False) -> bool:
-    """True if most of the first lines are an id, ranges with T or F, and 0 or 1, which may be ``label_optional``."""
-
-    def fits(line: str) -> bool:
-        fields = line.split()
-        labelled = len(fields) == 3 and fields[2] in HAD_LINES.labels
-        return (labelled or (label_optional and len(fields) == 2)) and HAD_LINES.fits(fields[1].partition("/")[0])
-
-    return mostly(head, fits)
+def had_lines(least: int) -> Lines:
+    """Lines of an id, ranges with T or F, and 0 or 1 where that may not be left out."""
+    fields = (anything, lambda field: HAD_LINES.fits(field.partition("/")[0]), one_of(*HAD_LINES.labels))
+    return Lines(fields, least=least, most=True)
 
 
 def write_had(references: References) -> Iterator[bytes]:
@@ -179,18 +175,14 @@ def write_had(references: References) -> Iterator[bytes]:
 # ---------------------------------------------------------------- segment lists
 
 
-def recognises_segments(head: bytes) -> bool:
-    """True if most of the first lines are an id, a number, a class, and ranges."""
+def _has_ranges(fields: list[str]) -> bool:
+    """True if ranges follow; without any it could be a label track, or a duration of less than nothing."""
+    if len(fields) > 3:
+        return RANGE.fullmatch(fields[3]) is not None
+    return is_name(fields[0]) and float(fields[1]) > 0
 
-    def fits(line: str) -> bool:
-        fields = line.split()
-        if len(fields) < 3 or fields[2] not in SEGMENT_LINES.labels or not is_finite(fields[1]):
-            return False
-        # Three fields of which two are numbers could be a label track, and no utterance lasts less than nothing.
-        whole = not is_finite(fields[0]) and float(fields[1]) > 0
-        return whole if len(fields) == 3 else RANGE.fullmatch(fields[3]) is not None
 
-    return mostly(head, fits)
+SEGMENTS_FIT = Lines((anything, is_finite, one_of(*CLASSES)), more=True, most=True, each=_has_ranges)
 
 
 def write_segments(references: References) -> Iterator[bytes]:
@@ -207,14 +199,14 @@ HAD = Format(
     "had",
     "<utt> <s>-<e>-<T|F>(/<s>-<e>-<T|F>)* <0|1>: HAD (T genuine, F fake, 1 genuine)",
     HAD_LINES.read,
-    recognises_had,
+    had_lines(3),
     write_had,
 )
 SEGMENT_LIST = Format(
     "segment-list",
     "<utt> <dur s> <bonafide|spoof> (<start>-<end>-<bonafide|spoof>)*: LlamaPartialSpoof, partialspoof-metrics",
     SEGMENT_LINES.read,
-    recognises_segments,
+    SEGMENTS_FIT,
     write_segments,
 )
 
@@ -249,6 +241,14 @@ def only_file(references: References, name: str, files: Iterator[tuple[str, byte
     yield from (content for _, content in files)
 
 
+def _is_label(field: str) -> bool:
+    return label_and_attack(field.strip())[0] is not None
+
+
+def _is_in_order(fields: list[str]) -> bool:
+    return 0 <= float(fields[0]) <= float(fields[1])
+
+
 @dataclass(frozen=True, kw_only=True)
 class Track:
     """A file per utterance, which the file is named after, of lines ``<start s> <end s> <label>``."""
@@ -259,7 +259,7 @@ class Track:
     width: str  # how many fields a line has
     digits: Mapping[str, str]  # the labels; without these, they are words for a class or attacks
     label: Callable[[WrittenRange], str]
-    comment: str | None = None
+    comment: str = ""
     may_be_empty: bool = False  # if there is a duration
     other_units: str = ""  # the remedy for times that are no seconds
 
@@ -274,23 +274,12 @@ class Track:
             return "the label is empty; write bonafide, spoof, nonspeech, or an attack such as A07"
         return f"there are no times in this line{line.hint}" if line.hint else None
 
-    def recognises(self, head: bytes) -> bool:
-        """True if most of the first lines are two times, in order, and a label."""
-
-        def fits(line: str) -> bool:
-            if self.comment is not None and line.startswith(f"{self.comment}{self.separator}"):
-                return True
-            fields = line.split(self.separator)
-            return (
-                len(fields) == 3
-                and (self.separator is not None or "\t" not in line or bool(self.digits))
-                and is_finite(fields[0])
-                and is_finite(fields[1])
-                and (fields[2] in self.digits if self.digits else label_and_attack(fields[2].strip())[0] is not None)
-                and 0 <= float(fields[0]) <= float(fields[1])
-            )
-
-        return mostly(head, fits)
+    @property
+    def lines(self) -> Lines:
+        """Lines of two times, in order, and a label."""
+        label = one_of(*self.digits) if self.digits else _is_label
+        cut = str.split if self.digits else at_tabs if self.separator else at_spaces
+        return Lines((is_finite, is_finite, label), cut, comment=self.comment, most=True, each=_is_in_order)
 
     def read(self, sources: Sequence[Source], options: ReadOptions) -> References:
         """Read files, each of one utterance."""
@@ -303,7 +292,9 @@ class Track:
             empty = f"utterance {utterance!r}: the file is empty{remedy}"
             allowed = self.may_be_empty and utterance in (options.durations or {})
             problems = None if allowed else rows.problems
-            for line in lines_of([source], self.separator, comment=self.comment, problems=problems, empty=empty):
+            for line in lines_of(
+                [source], self.separator, comment=self.comment or None, problems=problems, empty=empty
+            ):
                 where = f"{line.place}: utterance {utterance!r}"
                 if (problem := self.problem(line)) is not None:
                     rows.problems.add(f"{where}: {problem}")
@@ -333,7 +324,7 @@ class Track:
     def format(self, name: str, about: str) -> Format[References]:
         """The format of these files."""
         return Format(
-            name, about, self.read, self.recognises, self.write, suffixes=(self.suffix,), write_files=self.write_files
+            name, about, self.read, self.lines, self.write, suffixes=(self.suffix,), write_files=self.write_files
         )
 
 

@@ -1,7 +1,7 @@
 """Lines of text files: the fields of a line with its place, and what most formats ask of a field.
 
 A reader walks :func:`lines_of` its sources and notes what is wrong in a Problems; it states only its own fields, checks
-and messages. To recognise a format, :func:`first_lines` and :func:`mostly` look at the head of a file.
+and messages.
 """
 
 from __future__ import annotations
@@ -9,18 +9,14 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from spoofspan.base.errors import DataError, Problems
-from spoofspan.formats.format import text_of
 from spoofspan.formats.sources import Source
 
 # float() alone would also take 1_000 and digits of other scripts
 NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)", re.ASCII | re.IGNORECASE)
-# how many lines are looked at to recognise a format of scores, and one of references
-SCORE_LINES_LOOKED_AT, REFERENCE_LINES_LOOKED_AT = 200, 20
 
 MOST_FIELDS = 1 << 20
 
@@ -140,23 +136,3 @@ def check_word(utterance: str, name: str) -> None:
     """Refuse an id with white space, which a format of this name would cut."""
     if utterance.split() != [utterance]:
         raise DataError(f"utterance {utterance!r} cannot be written as {name}: its id has white space")
-
-
-# ---------------------------------------------------------------- recognising
-
-
-def first_lines(head: bytes) -> list[str]:
-    """Return the first lines that are not blank, for recognising a format; none if it is no text."""
-    lines = (line.rstrip("\r") for line in text_of(head).split("\n"))
-    return list(islice((line for line in lines if line.strip()), SCORE_LINES_LOOKED_AT))
-
-
-def beginning(head: bytes) -> str:
-    """The text of the first bytes, also where they end within the only line of a file, even within a character."""
-    return text_of(head) or head[:-3].decode("utf-8", "ignore")
-
-
-def mostly(head: bytes, fits: Callable[[str], bool]) -> bool:
-    """Tell whether most of the first lines of a text fit: a header or one bad line is for the reader to report."""
-    lines = [line for line in text_of(head).splitlines() if line.strip()][:REFERENCE_LINES_LOOKED_AT]
-    return sum(map(fits, lines)) * 2 > len(lines)

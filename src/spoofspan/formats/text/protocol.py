@@ -32,20 +32,17 @@ from spoofspan.formats.text.utterance_tables import (
     ATTACK,
     CLASS_WORDS,
     FORMS,
-    LABEL,
+    LABELS,
     NO_ATTACK,
     SPEAKER,
     TRIAL_LABEL,
     Layout,
     form_layout,
-    header_layout,
     layout_of,
     rows_of,
 )
 
 PROTOCOL = form_layout(FORMS["protocol"])
-LABELS = (LABEL, "label", "digit")  # columns of labels of whole utterances, the surest first
-OF_TIME = {"start", "end", "frame", "labels", "segments", "duration"}
 MISSING = "-"
 CLUSTER = "speaker"  # what a bootstrap draws by default
 OWN_GROUPS = ("attack", "length", "share", "boundary")  # breakdowns that need no column
@@ -78,7 +75,7 @@ def read_protocol(where: Where | Sequence[Where]) -> Protocol:
         layout = layout_of(source)
         if layout is None or not {SPEAKER, ATTACK} <= set(layout.names) or _label_column(layout) is None:
             layout = PROTOCOL
-        wanted = (SPEAKER, UTTERANCE, ATTACK, _label_column(layout) or LABEL)
+        wanted = (SPEAKER, UTTERANCE, ATTACK, _label_column(layout) or LABELS[0])
         for place, (speaker, utterance, attack, word) in rows_of(source, layout, wanted, problems):
             label = CLASS_WORDS.get(word.lower())
             named = None if attack in NO_ATTACK else attack
@@ -221,19 +218,6 @@ class NoColumnError(UsageError):
 
 
 # ---------------------------------------------------------------- labels of whole utterances
-
-
-def recognises_utterance_labels(head: bytes) -> bool:
-    """True if these are labels of whole utterances or of trials, and not ranges."""
-    layout = header_layout(head)
-    if layout is not None:
-        return has_only_labels(layout)
-    return any(form.fits(head) for form in FORMS.values() if {*LABELS, TRIAL_LABEL}.intersection(form.names))
-
-
-def has_only_labels(layout: Layout) -> bool:
-    """True if a table has labels, and no times."""
-    return bool({*LABELS, TRIAL_LABEL}.intersection(layout.names)) and not OF_TIME.intersection(layout.names)
 
 
 def read_utterance_labels(where: Where, spoof_label: int | None = None) -> Mapping[str, str]:

@@ -21,7 +21,8 @@ import numpy as np
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.data.references import LABELS, References
 from spoofspan.formats.fields import plain_columns
-from spoofspan.formats.format import Format, ReadOptions, text_of
+from spoofspan.formats.format import Format, ReadOptions
+from spoofspan.formats.recognition import text_of
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.tables.corpus_tables import Part, Texts, table_from_references
 from spoofspan.formats.text.lines import Line, lines_of
@@ -42,9 +43,10 @@ LINES_PER_PIECE = 1 << 15
 
 
 def recognises(head: bytes) -> bool:
-    """True if the first lines look like RTTM."""
-    lines = [line.split() for line in text_of(head).splitlines() if line.strip() and not line.startswith(COMMENT)]
-    return bool(lines) and lines[0][0] == "SPEAKER" and len(lines[0]) in WIDTHS
+    """True if the first line that is no comment looks like RTTM."""
+    lines = (line.split() for line in text_of(head).splitlines() if line.strip() and not line.startswith(COMMENT))
+    first = next(lines, [""])
+    return first[0] == "SPEAKER" and len(first) in WIDTHS
 
 
 def read(found: Sequence[Source], options: ReadOptions) -> References:

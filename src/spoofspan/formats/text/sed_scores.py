@@ -18,20 +18,16 @@ from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.data.references import BONA_FIDE, SPOOF
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.format import Format, ReadOptions
+from spoofspan.formats.recognition import begins_text, first_lines
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.labelled_ranges import utterance_named
-from spoofspan.formats.text.lines import first_lines, score_of
+from spoofspan.formats.text.lines import score_of
 from spoofspan.formats.text.rows import WORDS, RangeRows, label_and_attack
 from spoofspan.formats.text.utterance_tables import Layout, rows_of
 
 TIMES = ("onset", "offset")
 SUFFIX = ".tsv"
-
-
-def recognises(head: bytes) -> bool:
-    """True if the header begins with onset and offset."""
-    names = "".join(first_lines(head)[:1]).split("\t")
-    return tuple(names[:2]) == TIMES and len(names) > 2
+HEADER = begins_text(rb"onset\toffset\t")
 
 
 def _header(source: Source) -> list[str]:
@@ -63,7 +59,7 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Scores:
     for source in sources:
         if (utterance := utterance_named(source, SUFFIX, rows)) is None:
             continue
-        if not recognises(source.head):
+        if not HEADER(source.head):
             raise DataError(f"{source.name}: the first line must be onset, offset and classes, tabs between them")
         name, higher = _column(source, options)
         ranges = found.setdefault(utterance, [])
@@ -84,6 +80,6 @@ FORMAT = Format(
     "sed-scores",
     "<onset> TAB <offset> TAB <class scores> under a header, a file <utt>.tsv per utterance: DCASE, sed_scores_eval",
     read,
-    recognises,
+    HEADER,
     suffixes=(SUFFIX,),
 )

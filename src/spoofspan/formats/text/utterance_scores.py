@@ -25,15 +25,15 @@ from spoofspan.formats.column_names import UTTERANCE, column_name, polarity_of, 
 from spoofspan.formats.format import Format, ReadOptions, first_with_content
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text import trials
-from spoofspan.formats.text.lines import check_word, fields_of, first_lines, is_header, lines_of, score_of
+from spoofspan.formats.text.lines import check_word, is_header, lines_of, score_of
 from spoofspan.formats.text.utterance_tables import (
     SCORE_FORMS,
     SPEAKER,
     TRIAL_LABEL,
     Form,
+    Header,
     Layout,
     form_layout,
-    header_layout,
     layout_of,
     rows_of,
     seen_polarity,
@@ -122,33 +122,19 @@ def _about(form: Form) -> str:
 # ---------------------------------------------------------------- tables with a header
 
 
-def recognises_asvspoof5(head: bytes) -> bool:
-    """True if the header names columns of ASVspoof 5."""
-    layout = header_layout(head)
-    return layout is not None and not set(layout.written).isdisjoint(KNOWN_SCORES)
+def _has_known_scores(layout: Layout) -> bool:
+    return not set(layout.written).isdisjoint(KNOWN_SCORES)
 
 
-def recognises_table(head: bytes) -> bool:
-    """True if the header names utterances and scores, and no times; what Parquet and Arrow hold stands elsewhere."""
-    if head.startswith((b"PAR1", b"ARROW1")):
-        return True
-    layout = header_layout(head)
-    if layout is None or OF_TIME.intersection(layout.names) or recognises_asvspoof5(head):
-        return False
-    return bool(_candidates(layout)) and not _has_lists(head, layout)
+def _is_table(layout: Layout) -> bool:
+    """True if the columns are of utterances and scores, without times, and no cell is a list: scores of frames."""
+    other = OF_TIME.intersection(layout.names) or _has_known_scores(layout)
+    return not other and bool(_candidates(layout)) and not layout.columns_of_lists
 
 
 def _candidates(layout: Layout) -> list[str]:
     """The columns that may hold scores: by their names, or those of the two classes."""
     return score_columns(layout.names) or [name for name in layout.names if name in ("bonafide", "spoof")]
-
-
-def _has_lists(head: bytes, layout: Layout) -> bool:
-    """True if a cell of the first row is a list: scores of frames, not of utterances."""
-    lines = first_lines(head)[1:2]
-    return not layout.json and any(
-        cell.startswith("[") for line in lines for cell in fields_of(line, layout.separator, "")
-    )
 
 
 def read_table(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
@@ -313,7 +299,7 @@ FORMATS: tuple[Format[UtteranceScores], ...] = (
         "asvspoof5",
         "<filename> <cm-score> under a header, tabs, high = bona fide: ASVspoof 5; with <spk>, of trials",
         read_table,
-        recognises_asvspoof5,
+        Header(_has_known_scores),
         write_asvspoof5,
         suffixes=(".tsv", ".txt"),
         higher="bonafide",
@@ -323,7 +309,7 @@ FORMATS: tuple[Format[UtteranceScores], ...] = (
         "columns utterance, score (or other names for them) in CSV, TSV, JSON Lines, Parquet or Arrow, polarity must "
         "be stated unless a column's name does (prob_fake): pandas, DeepFense",
         read_table,
-        recognises_table,
+        Header(_is_table, binary=True),
         suffixes=(".csv", ".tsv", ".jsonl", ".parquet", ".arrow", ".txt"),
     ),
 )

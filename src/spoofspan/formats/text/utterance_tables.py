@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.documents import parse_json
@@ -20,9 +21,9 @@ from spoofspan.data.references import BONA_FIDE, SPOOF
 from spoofspan.data.scores import Higher
 from spoofspan.data.utterance_scores import TRIALS
 from spoofspan.formats.column_names import UTTERANCE, column_name, column_names
-from spoofspan.formats.format import text_of
+from spoofspan.formats.recognition import Field, Lines, anything, first_lines, text_of
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.lines import fields_of, first_lines, is_number, wrong_width
+from spoofspan.formats.text.lines import fields_of, is_number, wrong_width
 from spoofspan.formats.text.rows import LABEL_WORDS
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 SPEAKER, ATTACK, LABEL, TRIAL_LABEL = "spk", "attack", "cm-label", "asv-label"
 SEPARATORS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
 LOG_MARK = "Output,"
+BINARY = (b"PAR1", b"ARROW1")
 # Labels of whole utterances, as words; nothing else is one.
 CLASS_WORDS = {word: ("bonafide", "spoof")[code] for word, code in LABEL_WORDS.items() if code in (BONA_FIDE, SPOOF)}
 # The columns of a form whose fields are words of a list; those of its scores are numbers, others may be anything.
@@ -39,6 +41,9 @@ WORDS = {
     TRIAL_LABEL: frozenset(TRIALS),
     "digit": frozenset("01"),
 }
+LABELS = (LABEL, "label", "digit")  # columns of labels of whole utterances, the surest first
+OF_LABELS = {*LABELS, TRIAL_LABEL}
+NOT_OF_UTTERANCES = {"start", "end", "frame", "labels", "segments", "duration"}  # columns of labels in time
 NO_ATTACK = frozenset(("-", "bonafide", "bona-fide", "genuine", "A00"))
 
 
@@ -79,18 +84,29 @@ class Form:
         """Cut a line; a mark is no field."""
         return fields_of(text.removeprefix(self.mark), self.separator, place)
 
+    @cached_property
+    def lines(self) -> Lines:
+        """Lines that name an utterance (or trial) each, with these columns."""
+        kinds: dict[str, Field] = {name: words.__contains__ for name, words in WORDS.items()}
+        kinds |= dict.fromkeys(self.score_names, is_number)
+        fields = [kinds.get(name, anything) for name in self.names]
+        return Lines(fields, str.split if self.separator is None else self._cut, rows=self._name_utterances)
+
     def fits(self, head: bytes) -> bool:
-        """True if all of the first lines are of this form, and name an utterance (or trial) each."""
-        lines = text_of(head).split("\n") if self.mark else first_lines(head)
-        rows = [self.fields(line.rstrip("\r"), "") for line in lines if line.startswith(self.mark)]
+        """True if all of the first lines are of this form; of a log, all lines with its mark."""
+        if (self.separator or "").encode() not in head:
+            return False
+        if not self.mark:
+            return self.lines(head)
+        lines = text_of(head).split("\n")
+        return self.lines.fit([self._cut(line) for line in lines if line.startswith(self.mark)])
+
+    def _cut(self, line: str) -> list[str]:
+        return self.fields(line.rstrip("\r"), "")
+
+    def _name_utterances(self, rows: Sequence[list[str]]) -> bool:
         names = self.names
-        if not rows or any(len(row) != len(names) for row in rows):
-            return False
         columns = dict(zip(names, zip(*rows, strict=True), strict=True))
-        if not all(map(is_number, (field for name in self.score_names for field in columns[name]))):
-            return False
-        if any(not set(columns[name]) <= words for name, words in WORDS.items() if name in columns):
-            return False
         ids = list(zip(columns.get(SPEAKER, columns[UTTERANCE]), columns[UTTERANCE], strict=True))
         # <utt> <frame> <score>
         frames = len(self.score_names) == 2 and not self.mark and all(map(str.isdecimal, columns[names[1]]))
@@ -206,6 +222,13 @@ class Layout:
     form: Form | None = None  # of a table without a header
     binary: bool = False  # Parquet or Arrow
     json: bool = False
+    first_row: str = ""  # below a header
+
+    @property
+    def columns_of_lists(self) -> list[str]:
+        """The columns whose cell in the first row is a list, as they are written."""
+        cells = fields_of(self.first_row, self.separator, "")
+        return [name for name, cell in zip(self.written, cells, strict=False) if cell.startswith("[")]
 
     def position(self, name: str) -> int | None:
         """Location of a column, by any of its spellings; None if it is not there, or twice."""
@@ -215,9 +238,25 @@ class Layout:
         return None
 
 
+@dataclass(frozen=True)
+class Header:
+    """Tables whose columns satisfy a condition; those of Parquet and Arrow stand elsewhere, and may be ``binary``."""
+
+    fits: Callable[[Layout], bool]
+    binary: bool = False
+
+    def __call__(self, head: bytes) -> bool:
+        """True if a file has such columns, as far as its first line tells."""
+        if self.binary and head.startswith(BINARY):
+            return True
+        layout = header_layout(head)
+        return layout is not None and self.fits(layout)
+
+
+@lru_cache(4)
 def header_layout(head: bytes) -> Layout | None:
     """The columns that the first line (or JSON object) names, if one of them identifies utterances."""
-    first = "".join(first_lines(head)[:1]).strip()
+    first, second = (line.strip() for line in (*first_lines(head)[:2], "", "")[:2])
     if first.startswith("{"):
         try:
             found = parse_json(first)
@@ -228,10 +267,23 @@ def header_layout(head: bytes) -> Layout | None:
         return Layout(names, written, json=True) if UTTERANCE in names and len(names) > 1 else None
     between = next((one for one in SEPARATORS if one in first), None)
     written = fields_of(first, between, "")
-    names = column_names(written)
-    if names.count(UTTERANCE) != 1 or len(names) < 2 or any(map(is_number, written)):
+    if len(written) < 2 or any(map(is_number, written)):
         return None
-    return Layout(names, written, between)
+    names = column_names(written)
+    return Layout(names, written, between, first_row=second) if names.count(UTTERANCE) == 1 else None
+
+
+def recognises_utterance_labels(head: bytes) -> bool:
+    """True if these are labels of whole utterances or of trials, and not ranges."""
+    layout = header_layout(head)
+    if layout is not None:
+        return has_only_labels(layout)
+    return any(form.fits(head) for form in FORMS.values() if not OF_LABELS.isdisjoint(form.names))
+
+
+def has_only_labels(layout: Layout) -> bool:
+    """True if a table has labels, and no times."""
+    return not OF_LABELS.isdisjoint(layout.names) and NOT_OF_UTTERANCES.isdisjoint(layout.names)
 
 
 def form_layout(form: Form) -> Layout:
@@ -241,7 +293,7 @@ def form_layout(form: Form) -> Layout:
 
 def layout_of(source: Source, forms: Sequence[Form] = tuple(FORMS.values())) -> Layout | None:
     """The columns of a table of any kind; None if it is none that is known."""
-    if source.head.startswith((b"PAR1", b"ARROW1")):
+    if source.head.startswith(BINARY):
         written = list(_binary_table(source, ()).column_names)
         return Layout(column_names(written), written, binary=True)
     if (found := header_layout(source.head)) is not None:
