@@ -18,7 +18,7 @@ from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays import npz, segment_labels
-from spoofspan.formats.file_names import is_official_labels, stated_resolution
+from spoofspan.formats.file_names import is_official_labels, stated_resolution, unpacked_name
 from spoofspan.formats.format import OF_REFERENCES, Format, ReadOptions, Registry, T, first_with_content
 from spoofspan.formats.identify import Contents, is_utterance_scores
 from spoofspan.formats.reading import read_with
@@ -245,7 +245,7 @@ def _format(registry: Registry[T], by_suffix: Mapping[str, str], target: str, na
 
 
 def _suffix(target: str) -> str:
-    return PurePath(target.removesuffix(".gz").removesuffix(".zst")).suffix
+    return PurePath(unpacked_name(target)).suffix
 
 
 def _chunks(chosen: Format[Any], content: Any, target: str, hop: float | None) -> Iterable[bytes]:

@@ -31,6 +31,11 @@ def file_name(path: str) -> str:
     return PurePosixPath(path.replace("\\", "/")).name
 
 
+def unpacked_name(name: str) -> str:
+    """The name of a file without the ending of a packed one."""
+    return name.removesuffix(".gz").removesuffix(".zst")
+
+
 def is_official_labels(path: str) -> bool:
     """True if the name of a file is that of PartialSpoof's segment labels, where 0 means spoof."""
     return OFFICIAL_LABELS.search(file_name(path)) is not None

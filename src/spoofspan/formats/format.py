@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.data.rules import Modality
 from spoofspan.data.scores import Higher
+from spoofspan.formats.file_names import unpacked_name
 from spoofspan.formats.recognition import Recognises, text_of
 from spoofspan.formats.sources import Source
 
@@ -153,7 +154,7 @@ class Registry(Generic[T]):
         fits = self.fits(source)
         fits = [one for one in fits if one.named] or fits
         if len(fits) > 1:  # the ending of the name decides, if it is that of one
-            path = source.name.removesuffix(".gz").removesuffix(".zst")
+            path = unpacked_name(source.name)
             fits = [one for one in fits if one.suffixes and path.endswith(one.suffixes)] or fits
         if len(fits) > 1:
             fits = [one for one in fits if column in one.columns] or fits
@@ -201,7 +202,7 @@ class Registry(Generic[T]):
         """Formats whose content this can be; each is asked once."""
         if self not in source.look.fits:
             head = source.head
-            name = source.name.removesuffix(".gz").removesuffix(".zst")
+            name = unpacked_name(source.name)
             source.look.fits[self] = [
                 one for one in self.formats.values() if re.search(one.named, name) and one.recognises(head)
             ]

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from spoofspan.formats.recognition import (
     Begins,
-    Field,
     Lines,
     Recognises,
     anything,
-    begins_text,
     first_line,
     is_name,
     is_seconds,
@@ -39,34 +36,24 @@ class OtherFile:
 
 
 def _json_with(*keys: str) -> Begins:
-    return begins_text(rb"\{", lambda head: all(f'"{key}"'.encode() in head for key in keys))
+    return Begins(r"\{", lambda head: all(f'"{key}"'.encode() in head for key in keys))
 
 
 def _is_word_table(head: bytes) -> bool:
     return {"begin", "end", "label", "type"} <= {name.strip().lower() for name in first_line(head).split(",")}
 
 
-def _is_channel(field: str) -> bool:
-    return re.fullmatch(r"\d\d?|[A-Z]", field) is not None
-
-
 def _lasts(field: str) -> bool:
     return is_seconds(field) and float(field) > 0
 
 
-def _any_of(*lines: Lines) -> Recognises:
-    return lambda head: any(one(head) for one in lines)
+def _is_region(row: list[str]) -> bool:
+    """True if the line of an utterance ends in two times, after a channel or not."""
+    channel = len(row) == 3 or (len(row) == 4 and re.fullmatch(r"\d\d?|[A-Z]", row[1]) is not None)
+    return channel and is_seconds(row[-2]) and is_seconds(row[-1]) and float(row[-2]) <= float(row[-1])
 
 
-def _lines(*fields: Field, each: Callable[[list[str]], bool] | None = None) -> Lines:
-    return Lines(fields, comment=";;", each=each)
-
-
-def _ends_later(row: list[str]) -> bool:
-    return float(row[-2]) <= float(row[-1])
-
-
-WORDS = (anything, anything, is_seconds, is_seconds, is_name)
+COMMENT = ";;"
 WORDS_COMMAND = (
     "awk '{{print $1, $2, $3, $3 + $4}}' {file} > words.uem && spoofspan eval REFERENCES SCORES --regions words.uem"
 )
@@ -121,7 +108,7 @@ OTHERS = (
         "a fusion of several systems",
         "spoofspan fuse",
         "spoofspan fuse --apply {file} SCORES SCORES --out fused.tsv",
-        begins_text(rb"\{", lambda head: b'"spoofspan_calibration"' in head and b'fusion"' in head),
+        Begins(r"\{", lambda head: b'"spoofspan_calibration"' in head and b'fusion"' in head),
     ),
     OtherFile(
         "a calibration of one system",
@@ -139,7 +126,7 @@ OTHERS = (
         "scores of a speaker verification system",
         "ASVspoof",
         "spoofspan eval KEY SCORES --asv-scores {file} -m utterance-min-tdcf",
-        _lines(anything, one_of("target", "nontarget", "spoof"), is_number),
+        Lines((anything, one_of("target", "nontarget", "spoof"), is_number), comment=COMMENT),
     ),
     OtherFile(
         "scores of a speaker verification system",
@@ -151,29 +138,26 @@ OTHERS = (
         "words in time (CTM), without labels",
         "NIST, Kaldi, Montreal Forced Aligner",
         WORDS_COMMAND,
-        _any_of(_lines(*WORDS), _lines(*WORDS, is_number)),
+        Lines((anything, anything, is_seconds, is_seconds, is_name, is_number), least=5, comment=COMMENT),
     ),
     OtherFile(
         "words or phones in time, without labels",
         "Montreal Forced Aligner (CSV)",
         'awk -F, \'FNR > 1 && $4 == "words" {{n = FILENAME; gsub(/.*\\/|\\.csv$/, "", n); print n, 1, $1, $2}}\' '
         "{file} > words.uem && spoofspan eval REFERENCES SCORES --regions words.uem",
-        begins_text(rb"[^\n]*,", _is_word_table),
+        Begins(r"[^\n]*,", _is_word_table),
     ),
     OtherFile(
         "regions that count (UEM)",
         "NIST, PartialSpoof",
         "spoofspan eval REFERENCES SCORES --regions {file}",
-        _any_of(
-            _lines(is_name, _is_channel, is_seconds, is_seconds, each=_ends_later),
-            _lines(is_name, is_seconds, is_seconds, each=_ends_later),
-        ),
+        Lines((is_name,), more=True, comment=COMMENT, each=_is_region),
     ),
     OtherFile(
         "durations (reco2dur)",
         "Kaldi, PartialSpoof",
         "spoofspan eval REFERENCES SCORES --durations {file}",
-        _lines(is_name, _lasts),
+        Lines((is_name, _lasts), comment=COMMENT),
     ),
     OtherFile(
         "metadata",

@@ -22,7 +22,6 @@ Field = Callable[[str], object]  # true of the fields of a kind
 Recognises = Callable[[bytes], bool]
 # how many lines are looked at to recognise a format of scores, and one of references
 SCORE_LINES_LOOKED_AT, REFERENCE_LINES_LOOKED_AT = 200, 20
-BLANKS = b"\xef\xbb\xbf \t\r\n"  # a byte order mark among them
 
 # ---------------------------------------------------------------- first bytes
 
@@ -41,6 +40,11 @@ def text_of(head: bytes) -> str:
 def beginning(head: bytes) -> str:
     """The text of the first bytes, also where they end within the only line of a file, even within a character."""
     return text_of(head) or head[:-3].decode("utf-8", "ignore")
+
+
+@lru_cache(4)
+def _text_after_blanks(head: bytes) -> str:
+    return beginning(head).lstrip("\ufeff \t\r\n")
 
 
 @lru_cache(4)
@@ -77,24 +81,21 @@ def first_object(head: bytes) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Begins:
-    """Files whose first bytes match a regular expression; ``also`` looks further where they do.
+    """Files that begin as a regular expression says; ``also`` looks further where they do.
 
-    Of ``text``, these are the bytes after blank lines.
+    An expression of bytes is of the first of all, one of text of the first characters that are not blank.
     """
 
-    pattern: bytes
+    pattern: bytes | str
     also: Recognises | None = None
-    text: bool = False
 
     def __call__(self, head: bytes) -> bool:
         """True if a file begins so."""
-        start = head.lstrip(BLANKS) if self.text else head
-        return re.match(self.pattern, start) is not None and (self.also is None or self.also(head))
-
-
-def begins_text(pattern: bytes, also: Recognises | None = None) -> Begins:
-    """Text files whose first bytes that are not blank match a regular expression."""
-    return Begins(pattern, also, text=True)
+        if isinstance(self.pattern, bytes):
+            found = re.match(self.pattern, head) is not None
+        else:
+            found = re.match(self.pattern, _text_after_blanks(head)) is not None
+        return found and (self.also is None or self.also(head))
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.format import Format, ReadOptions
-from spoofspan.formats.recognition import Begins, begins_text, first_lines
+from spoofspan.formats.recognition import Begins, first_lines
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.frame_lines import check_frames
 from spoofspan.formats.text.json_text import json_document
@@ -360,7 +360,7 @@ FORMATS: tuple[Format[Scores], ...] = (
         "kaldi-scp",
         "<utt> <ark>:<byte>: Kaldi, WeDefense",
         partial(_read, _scp_records),
-        begins_text(rb"\S+\s[^\n]*\.ark", recognises_scp),
+        Begins(r"\S+\s[^\n]*\.ark", recognises_scp),
         suffixes=(".scp",),
         needs=("hop",),
         takes=("label2id",),

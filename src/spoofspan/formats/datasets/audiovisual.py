@@ -38,7 +38,7 @@ from spoofspan.base.times import SECOND
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Modality
 from spoofspan.formats.format import OF_METADATA, Format, ReadOptions
-from spoofspan.formats.recognition import begins_text, first_object
+from spoofspan.formats.recognition import Begins, first_object
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.json_text import json_document, json_list, json_periods
 from spoofspan.formats.text.rows import RangeRows, check_writable, is_unicode, written_ranges
@@ -239,7 +239,7 @@ LAVDF = Format(
     "lavdf",
     "JSON list of {file, fake_periods, duration, modify_audio, modify_video, ...}: LAV-DF (modality, subset)",
     read_lavdf,
-    begins_text(rb"\[", lambda head: {"file", "fake_periods"} <= first_object(head).keys()),
+    Begins(r"\[", lambda head: {"file", "fake_periods"} <= first_object(head).keys()),
     write_lavdf,
     suffixes=(".json",),
     takes=OF_METADATA,
@@ -286,8 +286,8 @@ AVDEEPFAKE1M = Format(
     "avdeepfake1m",
     "JSON list of {file, audio_model, fake_segments, audio_fake_segments, visual_fake_segments, ...}: AV-Deepfake1M",
     read_avdeepfake1m,
-    begins_text(
-        rb"\[", lambda head: "file" in (keys := first_object(head).keys()) and not keys.isdisjoint(SEGMENTS.values())
+    Begins(
+        r"\[", lambda head: "file" in (keys := first_object(head).keys()) and not keys.isdisjoint(SEGMENTS.values())
     ),
     write_avdeepfake1m,
     suffixes=(".json",),

@@ -36,6 +36,7 @@ from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Modality
 from spoofspan.data.scores import Scores
 from spoofspan.formats.datasets.folders import one_file_databases, read_folder
+from spoofspan.formats.file_names import SCORE_ALI_PER_SECOND, unpacked_name
 from spoofspan.formats.reading import read_references, read_scores
 from spoofspan.formats.sources import sources
 from spoofspan.formats.text.durations import read_durations
@@ -49,7 +50,6 @@ SEGMENT_LABELS = "segment_labels"
 AUDIO_FOLDERS = ("con_wav",)  # a hundred thousand files that nobody needs to look through
 DEEPEST = 6  # folders below the one that is searched
 PACKED = r"(?:\.gz|\.zst)?"
-UNITS_PER_SECOND = 100  # of the number in the name of a score file
 
 Column = Literal["speaker", "attack", "label"]
 
@@ -106,7 +106,7 @@ class Dataset:
         found: dict[float, list[Path]] = {}
         for path in sorted(files_below(folder)):
             if (match := name.fullmatch(path.name)) is not None and int(match[1]):
-                found.setdefault(int(match[1]) / UNITS_PER_SECOND, []).append(path)
+                found.setdefault(int(match[1]) / SCORE_ALI_PER_SECOND, []).append(path)
         return dict(sorted(found.items()))
 
     def scores_path(self, hop: float | None = None, where: str | Path | None = None) -> Path | None:
@@ -324,7 +324,7 @@ def files_below(folder: Path) -> Iterator[Path]:
 
 def _choose_labels(found: _Folder, source: str | None) -> Path:
     """The file of labels that is meant."""
-    rttms = {path.name.removesuffix(".gz").removesuffix(".zst"): path for path in found.all_of(RTTM)}
+    rttms = {unpacked_name(path.name): path for path in found.all_of(RTTM)}
     segments = _segments(found)
     known = rttms | segments
     if source in known:

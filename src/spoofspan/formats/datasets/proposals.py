@@ -20,7 +20,7 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.formats.arrays.npz import DICT
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.pickles import read_dict
-from spoofspan.formats.recognition import begins_text, first_line
+from spoofspan.formats.recognition import Begins, first_line
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables import csv_files
 from spoofspan.formats.tables.corpus_tables import joined_parts
@@ -166,7 +166,7 @@ FORMAT = Format(
     "proposals",
     f"JSON {SHAPE}, seconds (or frames, with fps), high = fake: AV-Deepfake1M, LAV-DF",
     partial(_read, partial(json_pairs, shape=SHAPE)),
-    begins_text(rb"\{", partial(is_object_of_lists, numbers=3)),
+    Begins(r"\{", partial(is_object_of_lists, numbers=3)),
     write,
     suffixes=(".json",),
     takes=("fps",),
@@ -175,7 +175,7 @@ CSV = Format(
     "proposals-csv",
     "CSV with the columns utterance, start, end, confidence (seconds, high = fake); without times: nothing was found",
     read_csv,
-    begins_text(rb"[^\n]*,", lambda head: set(COLUMNS) <= {name.strip() for name in first_line(head).split(",")}),
+    Begins(r"[^\n]*,", lambda head: set(COLUMNS) <= {name.strip() for name in first_line(head).split(",")}),
     write_csv,
     suffixes=(".csv",),
     takes=("fps",),

@@ -33,7 +33,7 @@ from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.lazy import LazyMapping
 from spoofspan.base.times import milliseconds
 from spoofspan.data.scores import Scores
-from spoofspan.formats.file_names import SCORE_ALI_PER_SECOND, resolution_in_name
+from spoofspan.formats.file_names import SCORE_ALI_PER_SECOND, resolution_in_name, unpacked_name
 from spoofspan.formats.reading import read_scores
 from spoofspan.formats.sources import HF_STATE, sources
 
@@ -254,16 +254,11 @@ def _label(match: re.Match[str], path: Path) -> str:
     for first, last in sorted(spans, reverse=True):
         text = text[:first] + text[last:]
     *folders, name = text.split("/")
-    ending = _unpacked(path.name)
+    ending = unpacked_name(path.name)
     ending = path.name[len(ending) - len(Path(ending).suffix) :]  # with that of a packed file
     ending = ending if name.endswith(ending) else ""
     stem = name.removesuffix(ending).strip(_AROUND)
     return stem + ending if stem else next((one for one in map(_without_gaps, reversed(folders)) if one), "system")
-
-
-def _unpacked(name: str) -> str:
-    """The name of a file without the ending of a packed one."""
-    return name.removesuffix(".gz").removesuffix(".zst")
 
 
 def _without_gaps(text: str) -> str:
@@ -341,7 +336,7 @@ def _named(files: Sequence[SystemFile], by_resolution: set[str], *, endings: boo
         if one.system:
             names.append([one.system + (stated if one.system in by_resolution else "")])
             continue
-        label = one.label if endings or "://" in one.label else Path(_unpacked(one.label)).stem
+        label = one.label if endings or "://" in one.label else Path(unpacked_name(one.label)).stem
         names.append([label, label + (stated if one.seed else ""), one.argument, one.path])
     taken = [Counter(row[min(level, len(row) - 1)] for row in names) for level in range(4)]
     chosen = [next((name for level, name in enumerate(row) if taken[level][name] == 1), row[-1]) for row in names]

@@ -22,7 +22,7 @@ import numpy as np
 from spoofspan.base.errors import DataError, Problems
 from spoofspan.formats.column_names import OF_TABLES, column_name, score_columns, table_names, table_polarity
 from spoofspan.formats.fields import fields_of_lines, line_blocks, refuse_empty
-from spoofspan.formats.recognition import begins_text, text_of
+from spoofspan.formats.recognition import Begins, text_of
 from spoofspan.formats.sources import MOST_BYTES_PER_LINE, Source, not_utf8
 from spoofspan.formats.tables.containers import Container
 from spoofspan.formats.tables.corpus_tables import (
@@ -227,7 +227,7 @@ def _container(name: str, delimiter: str, word: str) -> Container:
         name,
         f"separated by {word}, with a header; times in seconds",
         (f".{name}",),
-        begins_text(rb"[^\n]*" + delimiter.encode()),
+        Begins(rf"[^\n]*{delimiter}"),
         partial(_holds, delimiter),
         partial(_parts, delimiter),
         partial(_write, delimiter),

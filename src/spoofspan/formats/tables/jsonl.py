@@ -23,7 +23,7 @@ from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import Problems
 from spoofspan.formats.column_names import OF_TABLES, table_names, table_polarity
 from spoofspan.formats.fields import BOM, line_blocks, refuse_empty
-from spoofspan.formats.recognition import begins_text
+from spoofspan.formats.recognition import Begins
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.containers import Container
 from spoofspan.formats.tables.corpus_tables import (
@@ -198,7 +198,7 @@ JSONL = Container(
     "jsonl",
     "one JSON object a line; times in seconds",
     (".jsonl", ".ndjson"),
-    begins_text(rb"\{"),
+    Begins(r"\{"),
     _holds,
     _parts,
     _write,

@@ -17,12 +17,12 @@ from spoofspan.data.scores import Scores
 from spoofspan.formats.arrays.npz import read_labels, read_scores
 from spoofspan.formats.column_names import UTTERANCE, polarity_of
 from spoofspan.formats.format import Format, ReadOptions
-from spoofspan.formats.recognition import begins_text
+from spoofspan.formats.recognition import Begins
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.lines import is_number
 from spoofspan.formats.text.utterance_tables import Layout, header_layout, rows_of
 
-CELLS = rb"[^{\[][^\n]*\n[^\[]*\["  # lists below a header
+CELLS = r"[^{\[][^\n]*\n[^\[]*\["  # lists below a header
 
 
 def _is_of(head: bytes, *, labels: bool) -> bool:
@@ -74,14 +74,14 @@ SCORES = Format(
     "list-cells",
     'CSV or TSV with a list of scores in a cell, one per frame from 0: utterance,scores / u1,"[0.1, 0.2]"',
     _read_scores,
-    begins_text(CELLS, partial(_is_of, labels=False)),
+    Begins(CELLS, partial(_is_of, labels=False)),
     suffixes=(".csv", ".tsv"),
 )
 LABELS = Format(
     "list-cells",
     'CSV or TSV with a list of labels in a cell, one per frame from 0: utterance,labels / u1,"[0, 1]"',
     _read_labels,
-    begins_text(CELLS, partial(_is_of, labels=True)),
+    Begins(CELLS, partial(_is_of, labels=True)),
     suffixes=(".csv", ".tsv"),
     takes=("spoof_label",),
 )

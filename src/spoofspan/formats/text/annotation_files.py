@@ -34,14 +34,15 @@ from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.data.references import SPOOF, References
 from spoofspan.formats.column_names import UTTERANCE, column_names
+from spoofspan.formats.file_names import unpacked_name
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.recognition import (
+    Begins,
     Lines,
     Recognises,
     anything,
     at_separators,
     beginning,
-    begins_text,
     first_object,
     is_name,
 )
@@ -168,7 +169,7 @@ def _range_lines(source: Source, options: ReadOptions) -> Iterator[Annotation]:
 
 
 def _segments(source: Source, options: ReadOptions) -> Iterator[Annotation]:
-    name = PurePath(source.name).name.removesuffix(".gz").removesuffix(".zst")
+    name = unpacked_name(PurePath(source.name).name)
     if LABELS_BESIDE in name:
         return
     beside = None if source.path is None else source.path.with_name(name.replace("segments", LABELS_BESIDE))
@@ -292,7 +293,7 @@ def _is_json_ranges(head: bytes) -> bool:
     return is_object_of_lists(head, 2) and lists_ranges(head) and b"real_or_fake" not in head
 
 
-LISTS_RANGES = begins_text(rb"\{", _is_json_ranges)
+LISTS_RANGES = Begins(r"\{", _is_json_ranges)
 
 
 def write_ranges(references: References) -> Iterator[bytes]:
@@ -395,7 +396,7 @@ def _elan(source: Source, options: ReadOptions) -> Iterator[Annotation]:
             f"{source.name}: no tier has labels alone (bonafide, spoof, nonspeech, or an attack such as A07); it has "
             f"{', '.join(sorted(others))}"
         )
-    yield Annotation(_stem(source.name.removesuffix(".gz").removesuffix(".zst")), ranges)
+    yield Annotation(_stem(unpacked_name(source.name)), ranges)
 
 
 def _milliseconds(text: str | None) -> float:
@@ -433,7 +434,7 @@ def _is_json_segments(head: bytes) -> bool:
     return re.match(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{[^{}]*"segments"\s*:', beginning(head)) is not None
 
 
-LANGUAGE_MODEL = begins_text(rb"[{\[]", lambda head: b"real_or_fake" in head)
+LANGUAGE_MODEL = Begins(r"[{\[]", lambda head: b"real_or_fake" in head)
 
 
 FORMATS = (
@@ -449,34 +450,34 @@ FORMATS = (
         "lhotse",
         "JSON Lines of supervisions or cuts, the label in custom or text: lhotse",
         _lhotse,
-        begins_text(rb"[{\[]", _is_lhotse),
+        Begins(r"[{\[]", _is_lhotse),
         (".jsonl",),
     ),
     _format(
         "nemo",
         "JSON Lines {audio_filepath, offset, duration, label}: NeMo manifests",
         _nemo,
-        begins_text(rb"[{\[]", lambda head: {"audio_filepath", "duration", "label"} <= first_object(head).keys()),
+        Begins(r"[{\[]", lambda head: {"audio_filepath", "duration", "label"} <= first_object(head).keys()),
         (".json", ".jsonl"),
     ),
     _format(
         "label-studio",
         "JSON or JSON_MIN exported from Label Studio",
         _label_studio,
-        begins_text(rb"[{\[]", _is_label_studio),
+        Begins(r"[{\[]", _is_label_studio),
     ),
     _format(
         "activitynet",
         "JSON {database: {utt: {duration, subset, annotations: [{segment, label}]}}}: ActivityNet",
         _activitynet,
-        begins_text(rb"\{", lambda head: b'"database"' in head and b'"annotations"' in head),
+        Begins(r"\{", lambda head: b'"database"' in head and b'"annotations"' in head),
         takes=("spoof_label", "split"),
     ),
     _format(
         "json-segments",
         "JSON {utt: {duration, segments: [[start, end, label], ...]}}; without labels, spoofed ranges",
         _json_segments,
-        begins_text(rb"\{", _is_json_segments),
+        Begins(r"\{", _is_json_segments),
     ),
     _format(
         "language-model",
@@ -490,7 +491,7 @@ FORMATS = (
         "elan",
         "an .eaf file per utterance, tiers of labels: ELAN",
         _elan,
-        begins_text(b"<", lambda head: b"<ANNOTATION_DOCUMENT" in head[:4096]),
+        Begins("<", lambda head: b"<ANNOTATION_DOCUMENT" in head[:4096]),
         (".eaf",),
     ),
 )

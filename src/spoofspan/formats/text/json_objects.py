@@ -9,7 +9,7 @@ from typing import Any
 from spoofspan.base.errors import DataError
 from spoofspan.formats.arrays.npz import read_labels, read_scores
 from spoofspan.formats.format import Format
-from spoofspan.formats.recognition import beginning, begins_text
+from spoofspan.formats.recognition import Begins, beginning
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.json_text import (
     NUMBER,
@@ -47,7 +47,7 @@ SCORES = Format(
     "json-frames",
     f"JSON {SCORES_SHAPE}, one score per frame from 0",
     partial(read_scores, _arrays),
-    begins_text(rb"\{", recognises_scores),
+    Begins(r"\{", recognises_scores),
     suffixes=(".json",),
     needs=("hop", "higher"),
 )
@@ -79,7 +79,7 @@ LABELS = Format(
     "json-labels",
     f"JSON {LABELS_SHAPE}, one per segment from 0 (bonafide and spoof, or 0 and 1 with --spoof-label)",
     partial(read_labels, _labels),
-    begins_text(rb"\{", recognises_labels),
+    Begins(r"\{", recognises_labels),
     suffixes=(".json",),
     needs=("hop",),
     takes=("spoof_label",),

@@ -13,10 +13,11 @@ from typing import Any
 from spoofspan.base.documents import TooComplexError, parse_json
 from spoofspan.base.errors import DataError
 from spoofspan.base.times import SECOND
-from spoofspan.formats.recognition import BLANKS, beginning
+from spoofspan.formats.recognition import beginning
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.rows import WrittenRange, check_utf8
 
+BLANKS = b"\xef\xbb\xbf \t\r\n"  # a byte order mark among them
 NUMBER = r"\s*-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\s*"
 
 

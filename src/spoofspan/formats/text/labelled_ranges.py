@@ -29,6 +29,7 @@ from pathlib import PurePath
 
 from spoofspan.base.errors import UsageError
 from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, References
+from spoofspan.formats.file_names import unpacked_name
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.recognition import Lines, anything, at_spaces, at_tabs, is_name, one_of
 from spoofspan.formats.sources import Source
@@ -216,7 +217,7 @@ SEGMENT_LIST = Format(
 
 def utterance_named(source: Source, suffix: str, rows: RangeRows) -> str | None:
     """The utterance that a file is named after; None (and a problem) if it is none, or known already."""
-    name = PurePath(source.name).name.removesuffix(".gz").removesuffix(".zst")
+    name = unpacked_name(PurePath(source.name).name)
     utterance = name.removesuffix(suffix)
     if utterance == name or not utterance:
         rows.problems.add(f"{source.name}: the file names the utterance, and must be called <utterance>{suffix}")

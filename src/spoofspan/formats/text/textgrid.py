@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.data.references import References
 from spoofspan.formats.format import Format, ReadOptions
-from spoofspan.formats.recognition import begins_text
+from spoofspan.formats.recognition import Begins
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.labelled_ranges import check_file_names, only_file, utterance_named, word_of
 from spoofspan.formats.text.rows import (
@@ -184,7 +184,7 @@ FORMAT = Format(
     "textgrid",
     "Praat TextGrid, a file <utt>.TextGrid per utterance; labels in the one tier of bonafide, spoof, attacks",
     read,
-    begins_text(rb'\s*(?:File type|"ooTextFile)|\xff\xfe|\xfe\xff', recognises),
+    Begins(rb'(?:\xef\xbb\xbf)?\s*(?:File type|"ooTextFile)|\xff\xfe|\xfe\xff', recognises),
     write,
     suffixes=(SUFFIX,),
     write_files=write_files,

@@ -12,7 +12,7 @@ import json
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.documents import parse_json
@@ -84,25 +84,17 @@ class Form:
         """Cut a line; a mark is no field."""
         return fields_of(text.removeprefix(self.mark), self.separator, place)
 
-    @cached_property
-    def lines(self) -> Lines:
-        """Lines that name an utterance (or trial) each, with these columns."""
+    def fits(self, head: bytes) -> bool:
+        """True if all of the first lines are of this form, and name an utterance (or trial) each; of a log, all."""
         kinds: dict[str, Field] = {name: words.__contains__ for name, words in WORDS.items()}
         kinds |= dict.fromkeys(self.score_names, is_number)
-        fields = [kinds.get(name, anything) for name in self.names]
-        return Lines(fields, str.split if self.separator is None else self._cut, rows=self._name_utterances)
-
-    def fits(self, head: bytes) -> bool:
-        """True if all of the first lines are of this form; of a log, all lines with its mark."""
-        if (self.separator or "").encode() not in head:
+        lines = Lines([kinds.get(name, anything) for name in self.names], rows=self._name_utterances)
+        if self.separator is None:
+            return lines(head)
+        if self.separator.encode() not in head:
             return False
-        if not self.mark:
-            return self.lines(head)
-        lines = text_of(head).split("\n")
-        return self.lines.fit([self._cut(line) for line in lines if line.startswith(self.mark)])
-
-    def _cut(self, line: str) -> list[str]:
-        return self.fields(line.rstrip("\r"), "")
+        texts = text_of(head).split("\n") if self.mark else first_lines(head)
+        return lines.fit([self.fields(one.rstrip("\r"), "") for one in texts if one.startswith(self.mark)])
 
     def _name_utterances(self, rows: Sequence[list[str]]) -> bool:
         names = self.names
