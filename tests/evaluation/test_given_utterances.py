@@ -17,7 +17,8 @@ from sklearn.metrics import roc_auc_score
 
 import spoofspan as ss
 from spoofspan.data.utterance_scores import VerificationScores
-from spoofspan.formats.text.protocol import read_protocol, read_utterance_labels, recognises_utterance_labels
+from spoofspan.formats.text.protocol import read_protocol, read_utterance_labels
+from spoofspan.formats.text.utterance_tables import recognises_utterance_labels
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 
