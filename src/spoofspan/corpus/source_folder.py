@@ -29,7 +29,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path, PurePosixPath
@@ -40,7 +40,7 @@ from spoofspan.base.errors import DataError, Problems, UsageError, refuse
 from spoofspan.base.times import Float64
 from spoofspan.corpus.settings import SETS
 from spoofspan.data.references import SPOOF
-from spoofspan.formats.sound import read_sound
+from spoofspan.formats.sound import SUFFIXES, read_sound
 from spoofspan.formats.sound_channel import OPEN, Channel
 from spoofspan.formats.sources import sources
 from spoofspan.formats.text.rows import label_and_attack
@@ -186,24 +186,26 @@ def named_recordings(found: Sequence[Recording], ids: Mapping[str, str]) -> Reco
     return Recordings(tuple(sorted(items, key=lambda one: one.name)), {new: name for name, new in ids.items()})
 
 
-def _in_folder(folder: Path, selection: Selection) -> Iterable[Recording]:
-    public = None if (folder / BONA_FIDE).is_dir() else public_recordings(folder, selection.names())
-    if public is not None:
-        for one in public:
-            yield Recording(one.path.relative_to(folder).as_posix(), one.path, one.speaker, one.attack, one.subset)
-        return
-    for kind in _folders(folder):
-        for speaker in _folders(kind):
-            for at, _, files in os.walk(speaker):
-                for file in files:
-                    path = Path(at) / file
-                    if path.suffix.lower() in SUFFIXES and not file.startswith("."):
-                        attack = None if kind.name == BONA_FIDE else kind.name
-                        yield Recording(path.relative_to(folder).as_posix(), path, speaker.name, attack)
+def _in_folder(folder: Path, selection: Selection) -> list[Recording]:
+    found = None if (folder / BONA_FIDE).is_dir() else _public(folder, selection.names())
+    if found is None:
+        found = [
+            Recording("", path, speaker.name, None if kind.name == BONA_FIDE else kind.name)
+            for kind in _folders(folder)
+            for speaker in _folders(kind)
+            for path in _sounds(speaker, "**/*")
+        ]
+    return [replace(one, name=one.path.relative_to(folder).as_posix()) for one in found]
 
 
 def _folders(folder: Path) -> list[Path]:
     return sorted(one for one in folder.iterdir() if one.is_dir() and not one.name.startswith("."))
+
+
+def _sounds(folder: Path, pattern: str) -> list[Path]:
+    """The sound files of a folder, in the order of their names: that of a file system differs between machines."""
+    found = (one for one in folder.glob(pattern) if one.suffix.lower() in SUFFIXES and not one.name.startswith("."))
+    return sorted(found)
 
 
 def _in_list(path: Path) -> Iterable[Recording]:
@@ -254,120 +256,101 @@ def _relative(path: Path, name: str) -> str:
 
 # ---------------------------------------------------------------- public corpora
 
-SUFFIXES = (".wav", ".flac", ".ogg", ".opus", ".mp3", ".aiff", ".aif")
 LIBRI = re.compile(r"(train|dev|test)-(clean|other)(-\d+)?")
 LIBRI_SETS = {"train": "train", "dev": "dev", "test": "eval"}
 VCTK = ("wav48_silence_trimmed", "wav48")
-ASVSPOOF_2019 = {  # folder of the set, its protocol
-    "train": ("ASVspoof2019_LA_train/flac", "ASVspoof2019.LA.cm.train.trn.txt"),
-    "dev": ("ASVspoof2019_LA_dev/flac", "ASVspoof2019.LA.cm.dev.trl.txt"),
-    "eval": ("ASVspoof2019_LA_eval/flac", "ASVspoof2019.LA.cm.eval.trl.txt"),
-}
-ASVSPOOF_5 = {
-    "train": ("flac_T", "ASVspoof5.train.tsv"),
-    "dev": ("flac_D", "ASVspoof5.dev.track_1.tsv"),
-    "eval": ("flac_E_eval", "ASVspoof5.eval.track_1.tsv"),
-}
-FIELDS_2019 = (0, 1, 3, 4, 5)  # speaker, file, attack, class, how many there are
-FIELDS_5 = (0, 1, 7, 8, 10)
+# fields of a line (speaker, file, attack, class, how many there are); folder and protocol of each set
+ASVSPOOF: tuple[tuple[tuple[int, ...], dict[str, tuple[str, str]]], ...] = (
+    (
+        (0, 1, 3, 4, 5),
+        {
+            "train": ("ASVspoof2019_LA_train/flac", "ASVspoof2019.LA.cm.train.trn.txt"),
+            "dev": ("ASVspoof2019_LA_dev/flac", "ASVspoof2019.LA.cm.dev.trl.txt"),
+            "eval": ("ASVspoof2019_LA_eval/flac", "ASVspoof2019.LA.cm.eval.trl.txt"),
+        },
+    ),
+    (
+        (0, 1, 7, 8, 10),
+        {
+            "train": ("flac_T", "ASVspoof5.train.tsv"),
+            "dev": ("flac_D", "ASVspoof5.dev.track_1.tsv"),
+            "eval": ("flac_E_eval", "ASVspoof5.eval.track_1.tsv"),
+        },
+    ),
+)
 
 
-@dataclass(frozen=True)
-class PublicRecording:
-    """One sound file of a public corpus."""
-
-    path: Path
-    speaker: str
-    attack: str | None  # None: bona fide
-    subset: str | None = None
-
-
-def public_recordings(folder: Path, wanted: Collection[str] | None = None) -> list[PublicRecording] | None:
-    """The recordings of a public corpus, or of one in a folder below; None where there is none.
+def _public(folder: Path, wanted: Collection[str] | None) -> list[Recording] | None:
+    """The recordings of a public corpus, or of one in a folder below, without names; None if there is none.
 
     ``wanted``: speakers and files that matter; others need not be there.
     """
     if wanted is not None:  # protocols name files without folder and ending
         wanted = {*wanted, *(PurePosixPath(one).name.removesuffix(".flac") for one in wanted)}
     for base in (folder, *sorted(one for one in folder.iterdir() if one.is_dir())):
-        for find in (_vctk, _libri, _asvspoof_2019, _asvspoof_5):
-            found = find(base, wanted)
-            if found is not None:
+        for find in (_vctk, _libri, _asvspoof):
+            if (found := find(base, wanted)) is not None:
                 return found
     return None
 
 
-def _vctk(base: Path, _: Collection[str] | None) -> list[PublicRecording] | None:
+def _vctk(base: Path, _: Collection[str] | None) -> list[Recording] | None:
     top = next((base / name for name in VCTK if (base / name).is_dir()), None)
     if top is None:
         return None
-    return [
-        PublicRecording(path, path.parent.name, None)
-        for path in sorted(top.glob("*/*"))
-        if path.suffix.lower() in SUFFIXES and not path.stem.endswith("_mic2")
-    ]
+    own = (path for path in _sounds(top, "*/*") if not path.stem.endswith("_mic2"))
+    return [Recording("", path, path.parent.name, None) for path in own]
 
 
-def _libri(base: Path, _: Collection[str] | None) -> list[PublicRecording] | None:
-    sets = {one: LIBRI.fullmatch(one.name) for one in sorted(base.iterdir())} if base.is_dir() else {}
+def _libri(base: Path, _: Collection[str] | None) -> list[Recording] | None:
+    sets = {one: matched[1] for one in sorted(base.iterdir()) if (matched := LIBRI.fullmatch(one.name))}
     found = [
-        PublicRecording(path, path.parts[-3], None, LIBRI_SETS[matched[1]])
-        for top, matched in sets.items()
-        if matched
-        for path in sorted(top.glob("*/*/*"))
-        if path.suffix.lower() in SUFFIXES
+        Recording("", path, path.parts[-3], None, LIBRI_SETS[subset])
+        for top, subset in sets.items()
+        for path in _sounds(top, "*/*/*")
     ]
     return found or None
 
 
-def _asvspoof_2019(base: Path, wanted: Collection[str] | None) -> list[PublicRecording] | None:
-    return _asvspoof(base, ASVSPOOF_2019, FIELDS_2019, wanted)
-
-
-def _asvspoof_5(base: Path, wanted: Collection[str] | None) -> list[PublicRecording] | None:
-    return _asvspoof(base, ASVSPOOF_5, FIELDS_5, wanted)
-
-
-def _asvspoof(
-    base: Path, sets: dict[str, tuple[str, str]], fields: tuple[int, ...], wanted: Collection[str] | None
-) -> list[PublicRecording] | None:
+def _asvspoof(base: Path, wanted: Collection[str] | None) -> list[Recording] | None:
     """The recordings of the sets whose folders are there, as the protocols say."""
-    there = {subset: one for subset, one in sets.items() if (base / one[0]).is_dir()}
+    there = [
+        (fields, subset, *place)
+        for fields, sets in ASVSPOOF
+        for subset, place in sets.items()
+        if (base / place[0]).is_dir()
+    ]
     if not there:
         return None
-    problems, found = Problems(), list[PublicRecording]()
-    for subset, (sounds, protocol) in there.items():
+    problems, found = Problems(), list[Recording]()
+    for fields, subset, sounds, protocol in there:
         path = next((one for one in (base / protocol, *sorted(base.glob(f"*/{protocol}"))) if one.is_file()), None)
         if path is None:
             raise DataError(
                 f"{base / sounds}: there is no protocol {protocol} beside it, nor in a folder there; get it as well"
             )
-        found += _of_protocol(path, base / sounds, subset, (fields, wanted), problems)
+        listed = _of_protocol(path, fields, problems)
+        for place, (speaker, name, attack) in listed.items():
+            file = base / sounds / f"{name}.flac"
+            if wanted is not None and speaker not in wanted and name not in wanted:
+                continue
+            if file.is_file():
+                found.append(Recording("", file, speaker, attack, subset))
+            else:
+                problems.add(f"{place}: there is no file {str(file)!r}")
     problems.raise_if_any("complete the corpus, or list what to take (--only)")
     return found
 
 
-def _of_protocol(
-    path: Path,
-    sounds: Path,
-    subset: str,
-    rows: tuple[tuple[int, ...], Collection[str] | None],
-    problems: Problems,
-) -> Iterator[PublicRecording]:
-    (speaker, name, attack, kind, count), wanted = rows
+def _of_protocol(path: Path, fields: tuple[int, ...], problems: Problems) -> dict[str, tuple[str, str, str | None]]:
+    """Speaker, file and attack of each line, by its place."""
+    speaker, name, attack, kind, count = fields
+    found: dict[str, tuple[str, str, str | None]] = {}
     with path.open(encoding="utf-8") as stream:
         for number, line in enumerate(stream, 1):
-            words = line.split()
-            if not words:
-                continue
-            place = f"{path}:{number}"
-            if len(words) <= kind or words[kind] not in ("bonafide", "spoof"):
+            words, place = line.split(), f"{path}:{number}"
+            if len(words) > kind and words[kind] in ("bonafide", "spoof"):
+                found[place] = words[speaker], words[name], None if words[kind] == "bonafide" else words[attack]
+            elif words:
                 problems.add(f"{place}: no line of this protocol: {line.strip()[:80]!r}; {count} fields were expected")
-                continue
-            if wanted is not None and words[speaker] not in wanted and words[name] not in wanted:
-                continue
-            file = sounds / f"{words[name]}.flac"
-            if not file.is_file():
-                problems.add(f"{place}: there is no file {str(file)!r}")
-                continue
-            yield PublicRecording(file, words[speaker], None if words[kind] == "bonafide" else words[attack], subset)
+    return found
