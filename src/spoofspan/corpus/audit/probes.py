@@ -65,8 +65,11 @@ class Probe:
 
 
 def _more(unit: str, more: str, less: str, factor: float = 1.0, form: str = ".1f") -> Said:
+    """A difference as a number, with its unit if it has one."""
+
     def said(difference: float) -> str:
-        return f"{format(abs(difference) * factor, form)} {unit} {more if difference > 0 else less}"
+        amount = f"{format(abs(difference) * factor, form)} {unit}".rstrip()
+        return f"{amount} {more if difference > 0 else less}"
 
     return said
 
@@ -91,20 +94,15 @@ def _offset(difference: float) -> str:
     return f"an offset of {difference:+.4f}: nothing to hear but a click where it begins"
 
 
-def _of_grid(name: str) -> Said:
-    def said(difference: float) -> str:
-        return f"{abs(4.34 * difference):.1f} dB {'more' if difference > 0 else 'less'} of a grid of {name}"
-
-    return said
-
-
 def _of_codec(name: str) -> Said:
-    def said(difference: float) -> str:
-        return f"{'more' if difference > 0 else 'less'} like a codec with frames of {name}"
-
-    return said
+    return lambda difference: f"{'more' if difference > 0 else 'less'} like a codec with frames of {name}"
 
 
+def _at_change(what: str) -> Said:
+    return _more("dB", f"more of a {what} where the label changes", f"less of a {what} where the label changes")
+
+
+NEPER = 4.34  # dB
 SILENCE = {
     "lead": _more("ms", "more silence before it", "less silence before it", 1000, ".0f"),
     "trail": _more("ms", "more silence after it", "less silence after it", 1000, ".0f"),
@@ -153,7 +151,7 @@ PROBES = (
         "grid of blocks",
         RUN,
         tuple(f"grid {name}" for name in GRIDS),
-        {f"grid {name}": _of_grid(name) for name in GRIDS},
+        {f"grid {one}": _more("dB", f"more of a grid of {one}", f"less of a grid of {one}", NEPER) for one in GRIDS},
     ),
     Probe(
         "codec",
@@ -167,11 +165,7 @@ PROBES = (
         "sound of joints",
         JOINT,
         JOINT_STATISTICS,
-        {
-            "click": _more("dB", "more of a click where the label changes", "less of a click where the label changes"),
-            "step": _more("dB", "more of a step where the label changes", "less of a step where the label changes"),
-            "dip": _more("dB", "more of a dip where the label changes", "less of a dip where the label changes"),
-        },
+        {what: _at_change(what) for what in JOINT_STATISTICS},
     ),
     Probe("run-length", "length of runs", RUN, ("length",), {"length": _longer}, is_of_pipeline=True),
     Probe(
@@ -192,13 +186,8 @@ PROBES = (
     Probe(NAME, "names of files", UTTERANCE, (), {}, is_of_pipeline=True),
     Probe(SPEAKER, "speaker", UTTERANCE, (), {}, is_of_pipeline=True),
 )
-NEED_BOTH = (
-    "joints",
-    "clicks",
-    "run-length",
-    "position",
-    "loudness",
-)  # without an utterance that has both classes, no question
+# probes that have no question to ask where no utterance has both classes
+NEED_BOTH = ("joints", "clicks", "run-length", "position", "loudness")
 
 
 def is_said(probe: Probe, statistic: str) -> bool:
@@ -288,23 +277,25 @@ def _joints(utterances: Sequence[Utterance], measured: Sequence[MeasuredSound]) 
     """Windows of 20 ms where the label changes, and in the middle of other pauses; the time between is not judged."""
     rows: list[tuple[int, int, int, str | None, bool]] = []
     values: list[Float64] = []
-    nothing = np.full(len(JOINT_STATISTICS), np.nan)
+    reached = 0
+
+    def between(owner: int, start: int) -> None:
+        if start > reached:
+            rows.append((owner, reached, start, None, False))
+            values.append(np.full(len(JOINT_STATISTICS), np.nan))
+
     for owner, (one, own) in enumerate(zip(utterances, measured, strict=True)):
         changes, reached = set(changes_of(one)), 0
         for place, found in zip(own.places.tolist(), own.joints, strict=True):
             start, end = max((place - NEAR) * TICK, reached), min((place + NEAR) * TICK, one.duration)
             if end <= start:
                 continue
-            if start > reached:
-                rows.append((owner, reached, start, None, False))
-                values.append(nothing)
+            between(owner, start)
             attack = _attack_at(one, place * TICK) if place in changes else None
             rows.append((owner, start, end, attack, True))
             values.append(found)
             reached = end
-        if reached < one.duration:
-            rows.append((owner, reached, one.duration, None, False))
-            values.append(nothing)
+        between(owner, one.duration)
     owners, starts, ends, attacks, judged = zip(*rows, strict=True)
     table = np.array(values).reshape(-1, len(JOINT_STATISTICS))
     return ProbeRows(
