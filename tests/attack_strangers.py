@@ -331,7 +331,7 @@ def _scored() -> Any:
     with tempfile.TemporaryDirectory() as folder:
         for name, content in (model() | {RECORDING: _wav()}).items():
             (Path(folder) / name).write_bytes(content)
-        heard = ListenedSound.of(Sound(Path(folder) / RECORDING, RECORDING), Heard())
+        heard = ListenedSound.to(Sound(Path(folder) / RECORDING, RECORDING), Heard())
         return score_sounds(load_scorer(folder), {"u1": heard})[0], heard.heard
 
 

@@ -94,23 +94,19 @@ class ChanceRanges:
     @classmethod
     def learn(cls, references: References, ratios: Scores, speakers: Sequence[str] = ()) -> ChanceRanges | None:
         """Count on a development set; None without bona fide recordings."""
-        owner = np.repeat(np.arange(len(references)), np.diff(references.offsets))
-        is_spoofed = np.isin(np.arange(len(references)), owner[references.labels == SPOOF])
-        place = {name: row for row, name in enumerate(ratios.utterances)}
-        rows = np.array([place[name] for name in references.utterances], np.int64)
-        bona_fide, spoofed = np.flatnonzero(~is_spoofed), np.flatnonzero(is_spoofed)
-        if not bona_fide.size or ratios.hop is None:
+        classes = np.array(list(references.classes().values()))
+        bona_fide, spoofed = (references.take(classes == one) for one in (BONA_FIDE, SPOOF))
+        if not len(bona_fide) or ratios.hop is None:
             return None
-        heard = ratios.take(rows[bona_fide])
+        heard, of_spoofed = (ratios.take(one.utterances) for one in (bona_fide, spoofed))
         seconds = np.diff(heard.offsets) * ratios.hop
-        who, by_speaker = np.unique(
-            [speakers[row] for row in bona_fide.tolist()] if speakers else [""], return_inverse=True
-        )
+        own = np.array(speakers)[classes == BONA_FIDE] if speakers else [""]
+        who, by_speaker = np.unique(own, return_inverse=True)
         false, found, upper = [], [], []
         for threshold in THRESHOLDS:
             counts = np.diff(proposals_from_scores(heard, threshold, **vars(DEFAULT)).offsets)
             false.append(int(counts.sum()))
-            found.append(_met(references.take(spoofed), ratios.take(rows[spoofed]), threshold) if spoofed.size else 0)
+            found.append(_met(spoofed, of_spoofed, threshold) if len(spoofed) else 0)
             if who.size > 1:
                 upper.append(_upper_rate(by_speaker, counts, seconds / 60))
         return cls(
@@ -118,8 +114,8 @@ class ChanceRanges:
             tuple(false),
             tuple(found),
             float(heard.values.size * ratios.hop),
-            int(bona_fide.size),
-            int(spoofed.size),
+            len(bona_fide),
+            len(spoofed),
             int(np.count_nonzero(who != "")),
             tuple(upper),
         )
@@ -202,13 +198,11 @@ def _upper_rate(speaker: Int64, ranges: Int64, length: Float64) -> float:
 
 
 def _met(references: References, ratios: Scores, threshold: float) -> int:
-    """Number of recordings in which a range meets a spoof."""
+    """Number of recordings, in the same order on both sides, in which a range meets a spoof."""
     found = proposals_from_scores(ratios, threshold, **vars(DEFAULT))
-    place = {name: row for row, name in enumerate(found.utterances)}
     count = 0
-    for row, name in enumerate(references.utterances):
-        own, there = place[name], slice(*references.offsets[row : row + 2])
-        ranges = slice(*found.offsets[own : own + 2])
+    for row in range(len(references)):
+        there, ranges = (slice(*offsets[row : row + 2]) for offsets in (references.offsets, found.offsets))
         spoof = references.labels[there] != BONA_FIDE
         starts, ends = references.starts[there][spoof], references.ends[there][spoof]
         met = (found.starts[ranges][:, None] < ends) & (found.ends[ranges][:, None] > starts)

@@ -107,7 +107,7 @@ def _listen(
     chosen = np.sort(draw.permutation(len(ids))[:LISTENED_TO]).tolist()
     heard = {place: Heard(picture=True, pictured=PICTURED) for place in chosen}
     sounds = {
-        name: ListenedSound.of(corpus.sounds[i], heard[place]) if place in heard else corpus.sounds[i]
+        name: ListenedSound.to(corpus.sounds[i], heard[place]) if place in heard else corpus.sounds[i]
         for place, (i, name) in enumerate(zip(rows, ids, strict=True))
     }
     scores, _ = score_sounds(scorer, sounds)
@@ -115,7 +115,7 @@ def _listen(
     windows = finest_branch(scores)
     if windows is None:  # the utterance branch alone says nothing of time
         return scores, None, band
-    own = [windows.values[slice(*windows.offsets[place : place + 2])] for place in chosen]
+    own = [windows[ids[place]] for place in chosen]
     speakers = [corpus.speakers[rows[place]] for place in chosen] if corpus.speakers else ()
     return scores, DescribedRecordings.of(list(heard.values()), own, speakers), band
 

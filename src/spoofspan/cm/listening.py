@@ -25,7 +25,7 @@ import numpy.typing as npt
 from spoofspan.base.times import Float64, Int64
 from spoofspan.cm.frame_times import HOP, WINDOW, samples_of
 from spoofspan.formats.sound import FULL_SCALE, RATE, Samples, Sound
-from spoofspan.formats.sound_channel import Channel, SoundThroughChannel
+from spoofspan.formats.sound_channel import OPEN, Channel, SoundThroughChannel
 
 UInt8 = npt.NDArray[np.uint8]
 BINS = 3  # of the Fourier transform in a band: 120 Hz
@@ -192,15 +192,15 @@ class Heard:
 
 
 @dataclass(frozen=True)
-class ListenedSound(Sound):
-    """A recording of which someone keeps what is heard while it is read."""
+class ListenedSound(SoundThroughChannel):
+    """A recording of which ``heard`` keeps what is read; without a channel (:data:`OPEN`) its level is not changed."""
 
     heard: Heard = field(default_factory=Heard)
 
     @classmethod
-    def of(cls, sound: Sound, heard: Heard) -> ListenedSound:
-        """The same recording, listened to."""
-        return cls(sound.where, sound.name, sound.channel, sound.truncated, heard=heard)
+    def to(cls, sound: Sound, heard: Heard, through: Channel = OPEN) -> ListenedSound:
+        """The same recording, perhaps through a channel."""
+        return cls(sound.where, sound.name, sound.channel, sound.truncated, through, heard)
 
     def _one_channel(self, file: Any, dtype: str = "float32") -> Iterator[Any]:
         for block in super()._one_channel(file, dtype):
@@ -209,26 +209,7 @@ class ListenedSound(Sound):
 
     def blocks(self) -> Iterator[Samples]:
         """The samples at 16 kHz, some at a time."""
-        for block in super().blocks():
-            self.heard.hear(block)
-            yield block
-        self.heard.end()
-
-
-@dataclass(frozen=True)
-class ListenedThroughChannel(SoundThroughChannel):
-    """A recording through a channel, of which someone keeps what is heard."""
-
-    heard: Heard = field(default_factory=Heard)
-
-    @classmethod
-    def of(cls, sound: Sound, channel: Channel) -> ListenedThroughChannel:
-        """The same recording through a channel, listened to."""
-        return cls(sound.where, sound.name, sound.channel, sound.truncated, through=channel)
-
-    def blocks(self) -> Iterator[Samples]:
-        """The samples at 16 kHz, some at a time."""
-        for block in super().blocks():
+        for block in Sound.blocks(self) if self.through == OPEN else super().blocks():
             self.heard.hear(block)
             yield block
         self.heard.end()
@@ -264,7 +245,7 @@ def band_percentiles(counts: Int64, shares: tuple[float, ...]) -> Float64:
 
 
 def _in_runs(flags: npt.NDArray[np.bool_]) -> int:
-    """Number of are that true in runs of at least three."""
+    """Number of flags in runs of at least three."""
     if not flags.any():
         return 0
     edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.view(np.int8), [0]))))

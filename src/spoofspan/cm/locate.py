@@ -24,7 +24,6 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ from spoofspan.base.times import SECOND
 from spoofspan.cm.card import Card
 from spoofspan.cm.chance import DEFAULT, SHORTEST, WIDEST_GAP, ChanceRanges
 from spoofspan.cm.frame_times import WINDOW
-from spoofspan.cm.listening import Heard, ListenedSound, ListenedThroughChannel, sound_notes, unjudgeable
+from spoofspan.cm.listening import Heard, ListenedSound, sound_notes, unjudgeable
 from spoofspan.cm.located import ChannelCheck, LocatedRecording, Location, ModelFacts, SuspectedRange
 from spoofspan.cm.out_of_domain import recording_numbers
 from spoofspan.cm.scorers import Scorer
@@ -136,8 +135,7 @@ def locate(
     """
     if prior is not None and not 0 < prior < 1:
         raise UsageError(f"prior={prior!r}: must lie between 0 and 1, as 0.1")
-    if threshold is not None:
-        check_threshold(threshold)
+    given = None if threshold is None else check_threshold(threshold)
     options = ProposalOptions(smoothing, min_duration, merge_gap)
     sounds = recordings_to_judge(recordings, channel, truncated)
     chosen = ""
@@ -154,7 +152,7 @@ def locate(
             "nothing costs 1; its verdicts mean little (train it longer, or on more speakers and attacks)",
             SpoofspanWarning,
         )
-    limit = _limit(threshold, prior, name, source.name)
+    limit = _limit(given, prior, name, source.name)
     through = OPEN if card is None else card.channel
     if threshold is not None and through != OPEN:
         warn_user(
@@ -249,20 +247,10 @@ class _Decided:
         found = proposals_from_scores(ratios, how.limit, **vars(how.options), durations=seconds)
         return cls(how, ratios, finest, found)
 
-    @cached_property
-    def rows(self) -> dict[str, int]:
-        return {one: row for row, one in enumerate(self.ratios.utterances)}
-
-    def values(self, recording: str) -> Any:
-        """The scores of a recording."""
-        row = self.rows[recording]
-        return self.ratios.values[slice(*self.ratios.offsets[row : row + 2])]
-
     def ranges(self, recording: str) -> tuple[SuspectedRange, ...]:
         """The suspected ranges of a recording."""
-        row, values = self.rows[recording], self.values(recording)
-        rows = slice(*self.found.offsets[row : row + 2])
-        columns = self.found.starts[rows], self.found.ends[rows], self.found.confidences[rows]
+        values, found = self.ratios[recording], self.found.take([recording])
+        columns = found.starts, found.ends, found.confidences
         ranges = (
             SuspectedRange(int(start), int(end), float(strength), self._probability(values, int(start), int(end)))
             for start, end, strength in zip(*columns, strict=True)
@@ -273,7 +261,7 @@ class _Decided:
     def compared(self, other: _Decided, recording: str, channel: str) -> ChannelCheck:
         """Verdict on a recording through another channel, against this one."""
         own, there = self.ranges(recording), other.ranges(recording)
-        end = max(self.values(recording).size, 1) * (self.ratios.hop or 0.02) * SECOND
+        end = max(len(self.ratios[recording]), 1) * (self.ratios.hop or 0.02) * SECOND
         both = sum(max(0, min(a.end_ns, b.end_ns) - max(a.start_ns, b.start_ns)) for a in own for b in there)
         alone = sum(one.end_ns - one.start_ns for one in (*own, *there)) - 2 * both
         seconds = sum(one.end - one.start for one in there)
@@ -281,13 +269,13 @@ class _Decided:
 
     def verdict(self, recording: str, judged: _Judged, check: ChannelCheck | None) -> LocatedRecording:
         """The verdict on one recording."""
-        sound, raw, row = judged.sound, judged.raw, self.rows[recording]
-        branch = self.finest.values[slice(*self.finest.offsets[row : row + 2])]
+        sound, raw = judged.sound, judged.raw
         mute = unjudgeable(raw) or self._too_short(raw.seconds)
         ranges = self.ranges(recording)
         domain = None
         if self.how.card is not None and self.how.card.domain is not None and not mute:
-            domain = self.how.card.domain.judge(recording_numbers(judged.scored, branch), raw.seconds)
+            numbers = recording_numbers(judged.scored, self.finest[recording])
+            domain = self.how.card.domain.judge(numbers, raw.seconds)
         answer = None
         if self.how.chance is not None and not mute and (domain is None or domain.known):
             answer = self.how.chance.answer(len(ranges), raw.seconds, self.how.limit)
@@ -300,7 +288,7 @@ class _Decided:
             domain,
             () if mute else sound_notes(raw, sound.rate),
             mute,
-            self.values(recording),
+            self.ratios[recording],
             raw,
             answer,
             None if mute else check,
@@ -324,10 +312,10 @@ class _Decided:
             return float((1 / (1 + np.exp(own) * (1 - prior) / prior)).mean())
 
 
-def _limit(threshold: Threshold | None, prior: float, name: str | None, model: str) -> float:
+def _limit(threshold: float | None, prior: float, name: str | None, model: str) -> float:
     """The threshold that is given, or that the prior says."""
     if threshold is not None:
-        return check_threshold(threshold)
+        return threshold
     if name is None:
         raise UsageError(
             f"{model} has no calibration: its scores are cosines, and nobody has measured which of them mean spoof "
@@ -380,8 +368,8 @@ def _scored(
             for name, sound in good.items():
                 own = sound.samples if sound.samples <= left else 0
                 left -= own
-                listened = ListenedSound.of(sound, Heard(keep=own, picture=keep.picture))
-                scored[name] = listened if channel == OPEN else ListenedThroughChannel.of(sound, channel)
+                listened = ListenedSound.to(sound, Heard(keep=own, picture=keep.picture))
+                scored[name] = listened if channel == OPEN else ListenedSound.to(sound, Heard(), channel)
                 heard[name] = _Judged(sound, listened.heard, scored[name].heard)
                 if channel != OPEN:  # the sound as it is, for notes and the page
                     for _ in listened.blocks():

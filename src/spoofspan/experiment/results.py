@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from spoofspan.base.columns import utterance_of_rows
 from spoofspan.base.errors import DataError, SpoofspanWarning
 from spoofspan.base.times import milliseconds
 from spoofspan.cm.frame_times import UTTERANCE, resolution, scale_of
@@ -263,15 +264,13 @@ def eers_of_parts(
     references: References, scores: Scores | UtteranceScores, parts: Mapping[str, Rows], rules: Mapping[str, Any]
 ) -> dict[str, float]:
     """The range EER of each part of a corpus; of scores of utterances, the utterance EER."""
-    place = {utterance: row for row, utterance in enumerate(scores.utterances)}
     values = {}
     for part, rows in parts.items():
-        same = np.array([place[references.utterances[row]] for row in rows], np.int64)
         own = references.take(rows)
         if isinstance(scores, Scores):
-            values[part] = float(range_eer(own, scores.take(same), **rules).value)
+            values[part] = float(range_eer(own, scores.take(own.utterances), **rules).value)
         else:
-            values[part] = float(utterance_eer(own, scores.take(same), undefined="nan").value)
+            values[part] = float(utterance_eer(own, scores.take(own.utterances), undefined="nan").value)
     return values
 
 
@@ -292,10 +291,9 @@ def by_attack(references: References, unseen: Sequence[str]) -> dict[str, Rows]:
         return {}
     new = np.isin(references.attacks, [code for code, name in enumerate(references.attack_names) if name in unseen])
     spoof = references.labels == SPOOF
-    utterances = np.arange(len(references))
-    owner = np.repeat(utterances, np.diff(references.offsets))
+    owner = utterance_of_rows(references.offsets)
     without = {SEEN: owner[spoof & new], UNSEEN: owner[spoof & ~new]}
-    return {part: np.setdiff1d(utterances, others) for part, others in without.items()}
+    return {part: np.setdiff1d(np.arange(len(references)), others) for part, others in without.items()}
 
 
 # ---------------------------------------------------------------- each attack held out in turn
