@@ -30,7 +30,7 @@ from torch import Tensor, nn
 
 from spoofspan.base.times import Float64
 from spoofspan.cm.frame_times import HOP, WINDOW
-from spoofspan.cm.padding import normalised
+from spoofspan.cm.padding import at_least_a_frame, normalised
 from spoofspan.formats.sound import RATE
 
 SPECTRUM_HOP = 160  # samples; half of a frame
@@ -107,7 +107,7 @@ class FrameFeatures(nn.Module):
         if _remembered is not None and key in _remembered:
             return _remembered[key].to(wave.device)
         sound = normalised(wave.float()[None], torch.tensor([wave.numel()], device=wave.device))[0]
-        found = self.of(nn.functional.pad(sound, (0, max(WINDOW - wave.numel(), 0)))).T
+        found = self.of(at_least_a_frame(sound)).T
         if _remembered is not None and 4 * COUNT * sum(map(len, _remembered.values())) < MOST_REMEMBERED:
             _remembered[key] = found.cpu()
         return found

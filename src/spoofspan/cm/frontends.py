@@ -24,7 +24,7 @@ from spoofspan.cm.config import FrontEnd, is_own
 from spoofspan.cm.features import COUNT, FLOOR, SPECTRUM_HOP, FrameFeatures
 from spoofspan.cm.frame_times import HOP, WINDOW
 from spoofspan.cm.model_sources import FRONT_END
-from spoofspan.cm.padding import frames_in, normalised, real_steps, window_means, zero_padding
+from spoofspan.cm.padding import at_least_a_frame, frames_in, normalised, real_steps, window_means, zero_padding
 from spoofspan.cm.parts import OwnFrontEnd
 
 # the architecture of wav2vec 2.0 large, for counting its parameters without its weights
@@ -63,11 +63,6 @@ MOST_CONVOLUTIONS = 32
 FLAGS = ("conv_bias", "do_stable_layer_norm", "feat_proj_layer_norm", "conv_pos_batch_norm")
 ACTIVATIONS = ("gelu", "gelu_new", "gelu_fast", "quick_gelu", "relu", "silu", "swish", "tanh")
 WORDS = {"feat_extract_norm": ("group", "layer"), "hidden_act": ACTIVATIONS, "feat_extract_activation": ACTIVATIONS}
-
-
-def at_least_a_frame(waves: Tensor) -> Tensor:
-    """Fill a batch of very short recordings up with silence."""
-    return nn.functional.pad(waves, (0, max(WINDOW - waves.shape[1], 0)))
 
 
 class Standardised(nn.Module):

@@ -26,6 +26,11 @@ def frames_in(samples: Tensor) -> Tensor:
     return ((samples - WINDOW) // HOP + 1).clamp(min=1)
 
 
+def at_least_a_frame(waves: Tensor) -> Tensor:
+    """Fill very short recordings up with silence; time is the last dimension."""
+    return torch.nn.functional.pad(waves, (0, max(WINDOW - waves.shape[-1], 0)))
+
+
 def zero_padding(x: Tensor, counts: Tensor) -> Tensor:
     """Set what is past the end of each utterance to zero."""
     return x.masked_fill(~real_steps(counts, x.shape[1])[..., None], 0.0)

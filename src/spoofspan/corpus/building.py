@@ -22,6 +22,7 @@ from spoofspan.base.documents import parse_json, read_json
 from spoofspan.base.errors import SpoofspanError, SpoofspanWarning, UsageError, warn_user
 from spoofspan.base.locks import LOCK, PARTS, own_folder, remove_parts
 from spoofspan.base.pool import check_jobs, do_all, in_batches
+from spoofspan.base.times import Float64
 from spoofspan.base.version import __version__
 from spoofspan.corpus.builtin import (
     COPY,
@@ -31,7 +32,7 @@ from spoofspan.corpus.builtin import (
     write_vocoded,
     write_voices,
 )
-from spoofspan.corpus.frames import RATE, Float64
+from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.layout import (
     ABOUT,
     CROISSANT,

@@ -21,7 +21,7 @@ import numpy as np
 
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.pool import do_all, in_batches
-from spoofspan.corpus.frames import Float64
+from spoofspan.base.times import Float64
 from spoofspan.corpus.layout import write_csv
 from spoofspan.corpus.settings import BUILDER_VERSION, BUILT_IN_SPEAKERS, BUILT_IN_UTTERANCES, SETS, Settings
 from spoofspan.corpus.source_folder import BONA_FIDE, Recording

@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Float64 = npt.NDArray[np.float64]
-Int64 = npt.NDArray[np.int64]
+from spoofspan.base.times import Float64, Int64
+
 Complex128 = npt.NDArray[np.complex128]
 
 RATE = 16_000  # samples per second, of everything in a corpus

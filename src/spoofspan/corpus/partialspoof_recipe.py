@@ -25,7 +25,7 @@ from random import Random
 
 import numpy as np
 
-from spoofspan.corpus.frames import Float64
+from spoofspan.base.times import Float64
 from spoofspan.corpus.provenance import BONA_FIDE, Joint, Origin, Provenance
 from spoofspan.corpus.survey import Unit
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spoofspan.corpus.frames import RATE, STEP, Float64, smoothed
+from spoofspan.base.times import Float64
+from spoofspan.corpus.frames import RATE, STEP, smoothed
 
 FRAMES_PER_SECOND = RATE // STEP
 

@@ -20,7 +20,8 @@ from functools import lru_cache
 import numpy as np
 
 from spoofspan.base.errors import UsageError
-from spoofspan.corpus.frames import RATE, Float64
+from spoofspan.base.times import Float64
+from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.partialspoof_recipe import SHORTEST_PAUSE, Replacement, replace_units
 from spoofspan.corpus.provenance import Joint, Origin, Provenance
 from spoofspan.corpus.settings import PARTIALSPOOF, Settings

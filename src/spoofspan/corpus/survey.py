@@ -31,9 +31,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.corpus.frames import RATE, Float64
+from spoofspan.base.times import Float64
+from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.settings import PARTIALSPOOF, SPOOFSPAN
 from spoofspan.corpus.source_folder import Recording
+from spoofspan.formats.sound_channel import convolved
 
 FRAME = RATE // 100
 WINDOW = 240  # samples: longer ones would stretch a click beyond 30 ms
@@ -235,9 +237,7 @@ def _envelope(sound: Float64) -> Float64:
     decay = np.exp(-1 / (SMOOTHING * RATE))
     time = np.arange(min(round(NEGLIGIBLE * SMOOTHING * RATE), sound.size))
     response = (1 - decay) ** 2 * (time + 1) * decay**time
-    size = 1 << (sound.size + response.size - 2).bit_length()
-    both: Float64 = np.fft.irfft(np.fft.rfft(np.abs(sound), size) * np.fft.rfft(response, size), size)
-    return both[: sound.size]
+    return convolved(np.abs(sound), response)[: sound.size]
 
 
 def _active_samples(is_above: npt.NDArray[np.bool_]) -> int:

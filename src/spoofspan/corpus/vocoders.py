@@ -26,14 +26,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from spoofspan.base.times import Float64, Int64
 from spoofspan.corpus.frames import (
     FREQUENCIES,
     RATE,
     SIZE,
     STEP,
     Complex128,
-    Float64,
-    Int64,
     add_noise,
     add_pulses,
     at_samples,

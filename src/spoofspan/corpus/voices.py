@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from spoofspan.base.times import Float64
 from spoofspan.corpus.frames import (
     FREQUENCIES,
     RATE,
     STEP,
     Complex128,
-    Float64,
     add_noise,
     add_pulses,
     at_samples,

@@ -11,8 +11,8 @@ from functools import cache, lru_cache
 from importlib.resources import files
 
 from spoofspan.base.documents import parse_json
+from spoofspan.base.times import Float64
 from spoofspan.corpus.builtin import recording_named
-from spoofspan.corpus.frames import Float64
 from spoofspan.corpus.provenance import Provenance
 from spoofspan.corpus.settings import Settings
 from spoofspan.corpus.splicing import remake

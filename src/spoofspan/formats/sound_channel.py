@@ -195,8 +195,13 @@ def _taps(channel: Channel) -> Float64:
 
 
 def _filtered(sound: Float64, taps: Float64) -> Float64:
-    """Convolution by FFT, the middle of it."""
-    samples, half = sound.size, taps.size // 2
-    size = 1 << (samples + taps.size - 2).bit_length()
-    both: Float64 = np.fft.irfft(np.fft.rfft(sound, size) * np.fft.rfft(taps, size), size)
-    return both[half : half + samples]
+    """The middle of the convolution."""
+    half = taps.size // 2
+    return convolved(sound, taps)[half : half + sound.size]
+
+
+def convolved(sound: Float64, response: Float64) -> Float64:
+    """Full convolution by FFT, with zeros after its end."""
+    size = 1 << (sound.size + response.size - 2).bit_length()
+    both: Float64 = np.fft.irfft(np.fft.rfft(sound, size) * np.fft.rfft(response, size), size)
+    return both

@@ -30,6 +30,7 @@ import numpy as np
 from spoofspan.base.errors import DataError
 from spoofspan.base.extras import INSTALL_CM
 from spoofspan.base.pool import check_jobs
+from spoofspan.base.times import Float64
 from spoofspan.base.version import __version__
 from spoofspan.corpus.building import (
     about_set,
@@ -51,7 +52,7 @@ from spoofspan.corpus.controls.edits import (
     draw_recordings,
     plan_controls,
 )
-from spoofspan.corpus.frames import RATE, Float64
+from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.layout import ABOUT, SOURCES, WORK, SetFiles, write_csv, write_json, write_set
 from spoofspan.corpus.provenance import Provenance
 from spoofspan.corpus.source_folder import Recording, recordings_in

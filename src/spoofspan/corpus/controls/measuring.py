@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -47,9 +47,6 @@ from spoofspan.uncertainty.clusters import SPEAKER
 from spoofspan.uncertainty.intervals import interval_of_left_out
 from spoofspan.uncertainty.left_out import LeftOut
 from spoofspan.uncertainty.spreads import Interval
-
-if TYPE_CHECKING:
-    from spoofspan.report.table import Table
 
 RANGE_OPTIONS = ("smoothing", "min_duration", "merge_gap")
 NEAR = 0.1
@@ -175,8 +172,6 @@ class ControlsEvaluation:
 
     def tables(self) -> list[Table]:
         """The edits, and the authenticity index."""
-        from spoofspan.corpus.controls.measuring import tables_of
-
         return tables_of(self)
 
     def to_dict(self) -> dict[str, Any]:
