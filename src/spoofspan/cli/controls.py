@@ -67,7 +67,7 @@ def build(
     out: Annotated[Path, argument(metavar="OUT", help="Folder to build the controls in.")],
     options: EditOptions,
     truncated: o.Truncated = "error",
-    jobs: int | None = o.flag(None, "Processes; one per core by default.", "--jobs", "-j"),
+    jobs: o.Jobs = None,
     force: bool = o.flag(False, "Delete other controls that are there.", "--force"),
     format: o.Format = "text",
     quiet: o.Quiet = False,

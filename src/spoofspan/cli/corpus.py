@@ -92,7 +92,7 @@ def build(
     ),
     options: BuildOptions,
     truncated: o.Truncated = "error",
-    jobs: int | None = o.flag(None, "Processes; one per core by default.", "--jobs", "-j"),
+    jobs: o.Jobs = None,
     force: bool = o.flag(False, "Delete another corpus that is there.", "--force"),
     format: o.Format = "text",
     quiet: o.Quiet = False,
@@ -174,7 +174,7 @@ def audit(
     false_alarms: float = o.flag(0.05, "Share of corpora with meaningless labels that may raise an alarm."),
     control: Path | None = o.flag(None, "The same corpus made of copies (build --attack builtin:copy)."),
     reference_source: o.ReferenceSource = None,
-    jobs: int | None = o.flag(None, "Processes; one per core by default.", "--jobs", "-j"),
+    jobs: o.Jobs = None,
     format: o.Format = "text",
     quiet: o.Quiet = False,
 ) -> None:

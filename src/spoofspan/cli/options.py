@@ -179,6 +179,7 @@ ABOUT_DEVICE = "cpu, cuda, cuda:0; without it, a GPU if there is one."
 Device = Annotated[str | None, option(ABOUT_DEVICE)]
 ABOUT_CODE = "Permit a model to import and run the code that its configuration names."
 AllowCode = Annotated[bool, option(ABOUT_CODE, "--allow-code")]
+Jobs = Annotated[int | None, option("Processes; one per core by default.", "--jobs", "-j")]
 Quiet = Annotated[bool, option("Show no progress.", "--quiet", "-q", callback=_be_quiet)]
 
 
