@@ -321,7 +321,7 @@ def test_a_wrong_configuration_is_refused(text):
 
 
 def test_what_is_no_toml_is_refused():
-    with pytest.raises(ss.DataError, match="no TOML"):
+    with pytest.raises(ss.DataError, match="not valid TOML"):
         Config.from_toml("[training")
 
 

@@ -71,6 +71,10 @@ class Mean(torch.nn.Module):
     def forward(self, outputs, targets):
         return outputs.mean()
 
+class Failing:
+    def __call__(self, outputs, targets):
+        return {}["x"]
+
 class Learned(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -285,7 +289,7 @@ def test_an_augmentation_is_drawn_by_torch_and_leaves_padding_silent(here):
         ("front_end", {"kind": "my_parts:Level"}, "'my_parts' has nothing called 'Level': did you mean 'Levels'"),
         ("front_end", {"kind": "my_parts:not_a_class"}, "is int, not a class"),
         ("front_end", {"layers": 3}, r"Levels\(\*, wrong=''\) cannot be called .* \(layers\): got an unexpected"),
-        ("front_end", {"wrong": "raises"}, r"Levels\(wrong='raises'\) failed: RuntimeError: no luck"),
+        ("front_end", {"wrong": "raises"}, r"Levels\(wrong='raises'\) failed: RuntimeError: no luck \(my_parts"),
         ("front_end", {"wrong": "width"}, "width = '4'; set it to how many features"),
         ("front_end", {"wrong": "shape"}, r"shape \(2, 4, 4\) .*, not \(2, 5, 4\) \(float\): recordings, frames"),
         ("front_end", {"wrong": "type"}, r"returned ndarray, not a tensor of shape \(2, 5, 4\)"),
@@ -294,6 +298,7 @@ def test_an_augmentation_is_drawn_by_torch_and_leaves_padding_silent(here):
         ("network", {"wrong": "windows"}, r"branch 20ms, returned .* \(2, 3, 1\) .*, not \(2, 5, 1\)"),
         ("network", {"kind": "my_parts:Plain"}, "must be a torch.nn.Module"),
         ("loss", {"kind": "my_parts:Mean"}, r"loss: my_parts:Mean returned .* \(\) .*, not \(2, 5\) .* neither sum"),
+        ("loss", {"kind": "my_parts:Failing"}, r"my_parts:Failing failed: KeyError: 'x' \(my_parts.py, line \d+\)"),
         ("loss", {"kind": "my_parts:Learned"}, "only a front-end and a network are learned"),
         ("augmentation", {"kind": "my_parts:Longer"}, r"shape \(2, 3600\) .*, not \(2, 1800\)"),
     ],
@@ -363,7 +368,8 @@ def test_keys_are_the_sections_own_and_survive_toml():
     assert config.changed({"loss": {"kind": "head"}}).loss == Config().loss
     for wrong, message in (
         ('[loss]\nkind = "a:"', "or a class of your own, module:Class"),
-        ("[loss]\ngamma = 1", "nothing is called 'gamma'"),
+        ("[loss]\ngamma = 1", "nothing is called 'gamma': valid: kind; arguments of a class of your own need kind"),
+        ('[training]\nepochs = "3"', "training.epochs = '3': must be a whole number"),
         ('[loss]\nkind = "a:B"\nx = {y = 1}', "must be text, a number"),
         ('[loss]\nkind = "a:B"\n"x y" = 1', "'x y' cannot be the name of an argument"),
     ):

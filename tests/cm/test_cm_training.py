@@ -190,6 +190,15 @@ def test_a_training_is_not_overwritten_or_mixed_up(data, whole):
     assert same(before, weights(whole.folder))
 
 
+def test_a_training_that_failed_before_it_saved_anything_is_begun_anew_with_other_settings(data, tmp_path):
+    config = TINY.changed({"training": {"epochs": 1}, "network": {"branches": ["20ms"]}})
+    failing = config.changed({"loss": {"kind": "types:SimpleNamespace"}})
+    with pytest.raises(ss.UsageError, match="loss: types:SimpleNamespace failed: TypeError"):
+        train(failing, data, tmp_path / "out")
+    assert (tmp_path / "out/config.toml").is_file()
+    assert train(config, data, tmp_path / "out").epochs == 1
+
+
 def test_a_development_set_that_was_trained_on_is_warned_of_and_stands_on_the_card(data, tmp_path):
     config = TINY.changed({"training": {"epochs": 1}, "network": {"branches": ["20ms"]}})
     with pytest.warns(ss.SpoofspanWarning, match=r"6 of 6 recordings .* dev= \(--dev\)"):

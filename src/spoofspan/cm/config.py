@@ -21,6 +21,7 @@ from spoofspan.data.rules import Rules
 PAPER_CHECKPOINT = "facebook/wav2vec2-large-robust"
 MOST_DILATED = 12  # layers that each look twice as far as the one before
 OWN = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")  # a part of one's own, module:Class (spoofspan.cm.parts)
+TYPES = {bool: "true or false", int: "a whole number", float: "a number", str: "text", tuple: "a list of texts"}
 SHARED = ("branches", "frames")  # of a network: batches and labels follow them, whoever wrote the network
 
 
@@ -235,7 +236,7 @@ class Config:
         try:
             content = parse_toml(text)
         except ValueError as error:
-            raise DataError(f"{source}: no TOML ({error}); correct it") from None
+            raise DataError(f"{source}: not valid TOML ({error})") from None
         try:
             base = preset(str(content.pop("preset"))) if "preset" in content else cls()
             return base.changed(content, source)
@@ -322,7 +323,8 @@ def _changed(old: Any, changes: Any, source: str) -> Any:
     values = {}
     for key, value in changes.items():
         if key not in names:
-            raise UsageError(f"{source}: nothing is called {key!r}: {nearest_name(key, names)}")
+            own = "; arguments of a class of your own need kind = 'module:Class'" * hasattr(old, "options")
+            raise UsageError(f"{source}: nothing is called {key!r}: {nearest_name(key, names)}{own}")
         before = getattr(old, key)
         if is_dataclass(before):
             values[key] = _changed(before, value, f"{source}: {key}")
@@ -338,7 +340,7 @@ def _typed(old: Any, value: Any, source: str) -> Any:
     if isinstance(old, float) and type(value) in (int, float):
         return float(value)
     if type(value) is not type(old):
-        raise UsageError(f"{source} = {value!r}: must be of the kind of {old!r}")
+        raise UsageError(f"{source} = {value!r}: must be {TYPES[type(old)]}")
     return value
 
 

@@ -41,7 +41,7 @@ from spoofspan.cm.config import Config, Network, is_own
 from spoofspan.cm.frame_times import SCALES, UTTERANCE, pooled_count, scale_of, window_count
 from spoofspan.cm.frontends import LARGE, build_front_end
 from spoofspan.cm.padding import mean_over_time, real_steps, window_means, zero_padding
-from spoofspan.cm.parts import check_shape, made
+from spoofspan.cm.parts import check_shape, made, result_of
 
 LARGEST_WEIGHT = 0.01  # of W at the start
 
@@ -321,7 +321,7 @@ class OwnNetwork(Model):
     def embed(self, waves: Tensor, samples: Tensor) -> dict[str, Embeddings]:
         """The outputs of every branch."""
         features, counts = self.front_end(waves, samples)
-        found = self.post_net(features, counts)
+        found = result_of(self.name, self.post_net, features, counts)
         if not isinstance(found, Mapping) or set(found) != set(self.names):
             given = sorted(map(str, found)) if isinstance(found, Mapping) else type(found).__name__
             raise UsageError(f"{self.name} returned {given}, not a dict with a tensor for each of {list(self.names)}")

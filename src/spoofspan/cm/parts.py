@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -24,10 +25,10 @@ from typing import Any, Protocol, cast
 import torch
 from torch import Tensor, nn
 
-from spoofspan.base.errors import UsageError, nearest_name
+from spoofspan.base.errors import SpoofspanError, UsageError, nearest_name
 from spoofspan.cm.config import Augmentation, Config, Loss, is_own
 from spoofspan.cm.frame_times import WINDOW
-from spoofspan.cm.padding import frames_in, zero_padding
+from spoofspan.cm.padding import at_least_a_frame, frames_in, zero_padding
 
 
 class FrontEndPart(Protocol):
@@ -167,7 +168,20 @@ def _working_folder_on_path() -> Iterator[None]:
 
 
 def _said(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+    """An error of the user's own code, with its last line in the working folder."""
+    places = ((Path(one.filename), one.lineno) for one in traceback.extract_tb(error.__traceback__))
+    own = [f" ({path.name}, line {line})" for path, line in places if path.parent == Path.cwd()]
+    return f"{type(error).__name__}: {' '.join(str(error).split())}{own[-1] if own else ''}"
+
+
+def result_of(name: str, part: Callable[..., Any], *given: Any) -> Any:
+    """What a part returns; if its code fails, the error says in which line."""
+    try:
+        return part(*given)
+    except SpoofspanError:
+        raise
+    except Exception as error:  # whatever the user's own code raises
+        raise UsageError(f"{name} failed: {_said(error)}") from error
 
 
 def check_shape(found: Any, wanted: tuple[int, ...], what: str, means: str) -> None:
@@ -198,8 +212,7 @@ class OwnFrontEnd(nn.Module):
     def forward(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
         """Features and how many of them are real."""
         counts = frames_in(samples)
-        waves = nn.functional.pad(waves, (0, max(WINDOW - waves.shape[1], 0)))
-        features = self.part(waves, samples.clamp(min=WINDOW))
+        features = result_of(self.name, self.part, at_least_a_frame(waves), samples.clamp(min=WINDOW))
         wanted = (len(waves), int(counts.max()), self.width)
         check_shape(features, wanted, self.name, "recordings, frames = (samples - 400) // 320 + 1, width")
         return zero_padding(features, counts), counts
@@ -220,7 +233,7 @@ def own_loss(loss: Loss, device: torch.device | None = None) -> WindowLosses | N
         part.to(device)
 
     def losses(outputs: Tensor, targets: Tensor) -> Tensor:
-        found = part(outputs, targets)
+        found = result_of(name, part, outputs, targets)
         check_shape(found, tuple(targets.shape), name, "recordings, windows; a loss for each, neither sum nor mean")
         return found
 
@@ -236,7 +249,7 @@ def own_augmentation(augmentation: Augmentation) -> AugmentationPart | None:
 
     def augmented(waves: Tensor, samples: Tensor) -> Tensor:
         with torch.no_grad():
-            found = part(waves, samples)
+            found = result_of(name, part, waves, samples)
         check_shape(found, tuple(waves.shape), name, "recordings, time, as they were given")
         return zero_padding(found.to(waves.dtype)[..., None], samples)[..., 0]
 

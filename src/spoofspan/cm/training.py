@@ -207,8 +207,8 @@ def _join(parts: Sequence[Path], folder: Path, config: Config) -> None:
 
 
 def _check_folder(folder: Path, config: Config, resume: bool) -> None:
-    """Fail fast on invalid settings."""
-    there = (folder / CONFIG).is_file()
+    """Refuse to overwrite a training, or to go on with another one; one that saved nothing yet is begun anew."""
+    there = (folder / CONFIG).is_file() and any(folder.rglob(f"*{Path(MODEL).suffix}"))
     if there and not resume:
         raise UsageError(f"{str(folder)!r} has a training already; go on with resume=True (--resume), or name another")
     if there and Config.from_file(folder / CONFIG) != config:
