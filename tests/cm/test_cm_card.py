@@ -15,6 +15,7 @@ pytest.importorskip("soundfile", reason="soundfile is not installed: pip install
 from command_line import run  # noqa: E402
 
 import spoofspan as ss  # noqa: E402
+from spoofspan.cli.cm import _show_facts  # noqa: E402
 from spoofspan.cm import card as cards  # noqa: E402
 from spoofspan.cm import finishing  # noqa: E402
 from spoofspan.cm.batches import TrainingData  # noqa: E402
@@ -205,6 +206,13 @@ def test_cm_info_prints_the_card(trained, capsys):
         assert words in said.out
     facts = json.loads(run(["cm", "info", trained[0], "--format", "json"], capsys)[1].out)
     assert facts["figures"]["fused"]["range-cllr"] > 0
+
+
+def test_cm_info_prints_each_member_in_rows(capsys):
+    _show_facts({"members": [{"epoch": 3, "dev": {"20ms": {"range-eer": 0.25}}}, {"epoch": 4}]}, "text")
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["members/1/dev/20ms/range-eer", "0.25"] in lines
+    assert ["members/2/epoch", "4"] in lines
 
 
 def described(whole, speakers=(), seconds=3.0, parts=None):

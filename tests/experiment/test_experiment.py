@@ -258,6 +258,8 @@ def test_the_command(corpus, tmp_path):
     wrong = CliRunner().invoke(app, ["experiment", str(tmp_path / "new"), "--seeds", "one"])
     assert isinstance(wrong.exception, ss.UsageError)
     assert "whole numbers" in str(wrong.exception)
+    wrong = CliRunner().invoke(app, ["experiment", str(tmp_path / "new"), "--preset", "baseline"])
+    assert "one of the --systems" in str(wrong.exception)
 
 
 @pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")

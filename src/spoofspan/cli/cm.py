@@ -303,6 +303,8 @@ def _show_facts(facts: dict[str, Any], format: o.Format, quiet: bool = False) ->
 
     rows: list[tuple[str, str]] = []
     for name, value in facts.items():
+        if isinstance(value, list) and any(isinstance(one, dict) for one in value):
+            value = {str(number): one for number, one in enumerate(value, 1)}
         if isinstance(value, dict):
             rows += [(f"{name}/{key}", _shown(one, 4)) for key, one in flattened(value).items()]
         elif isinstance(value, list):

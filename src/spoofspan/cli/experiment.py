@@ -60,6 +60,8 @@ def experiment(
     """
     if data is not None and not data.expanduser().is_dir():  # before OUT says that this is its experiment
         raise UsageError(f"--data {data}: there is no such folder")
+    if preset not in TRAINED and preset in PRESETS:
+        raise UsageError(f"--preset {preset}: it is one of the --systems; choose among {', '.join(TRAINED)}")
     require("torch", "safetensors", "soundfile", "soxr")
     from spoofspan.experiment import Experiment, run
 
