@@ -67,7 +67,7 @@ class Corpus:
     samples : tuple of int
         How many samples each recording has at 16 kHz.
     speakers : tuple of str
-        Who speaks in each recording; empty if nobody said.
+        The speaker of each recording; empty if unknown.
     sent_through : str
         The band and noise of ``corpus build --channel``, as ``corpus.json`` states them, or ``none``; empty without it.
 
@@ -76,7 +76,7 @@ class Corpus:
     references: References
     sounds: tuple[Sound, ...]
     samples: tuple[int, ...]  # at 16 kHz
-    speakers: tuple[str, ...] = ()  # of each utterance; empty if nobody said
+    speakers: tuple[str, ...] = ()  # of each utterance; empty if unknown
     sent_through: str = ""
 
     @classmethod
@@ -114,7 +114,7 @@ class Corpus:
         spec : str
             ``partialspoof:FOLDER:SET``, as ``--dataset`` takes it.
         source : str, optional
-            Which labels of the folder: an RTTM file by its name, or ``segment_labels@20ms``.
+            Source of the labels: an RTTM file of the folder by its name, or ``segment_labels@20ms``.
         channel : str, optional
             Of sound with several channels: ``"mix"``, or a number from 0 on.
         truncated : str
@@ -198,9 +198,9 @@ class TrainingData:
     Parameters
     ----------
     train : Corpus
-        What is learned from.
+        The training set.
     dev : Corpus
-        What decides which epoch is the best one, and when to stop.
+        The development set, which chooses the best epoch and decides when to stop.
 
     """
 
@@ -209,7 +209,7 @@ class TrainingData:
 
     @property
     def shared(self) -> str:
-        """Notes if recordings are in both; nothing if none is."""
+        """Warning that the sets share recordings; empty if they do not."""
         places = {one.where for one in self.train.sounds}
         both = sum(one.where in places for one in self.dev.sounds)
         if not both:
@@ -308,7 +308,7 @@ class Pieces(Dataset):
         return DataLoader(self, sampler=batches, batch_size=None, **how)
 
     def windows(self, chosen: Sequence[int]) -> dict[str, int]:
-        """Number of windows of each branch count in some pieces."""
+        """Number of windows that count in some pieces, by branch."""
         return {
             name: sum(int(np.count_nonzero(self.targets[i][name] != TARGET["not counted"])) for i in chosen)
             for name in self.targets[0]
@@ -319,13 +319,13 @@ class Pieces(Dataset):
         return bucketed_batches([one.frames for one in self.pieces], size, seed, epoch)
 
     def in_order(self, size: int) -> list[list[int]]:
-        """Batches from short to long, for what has no order."""
+        """Batches in the order of length, for validation."""
         order = sorted(range(len(self.pieces)), key=lambda i: (self.pieces[i].frames, i))
         return [order[first : first + size] for first in range(0, len(order), size)]
 
 
 def _begin_reading(_: int) -> None:
-    """First steps of a process that reads sound."""
+    """Start of a process that reads sound."""
     end_with_parent()
 
 
@@ -363,7 +363,7 @@ class Windows:
     values: Targets
 
     def of(self, utterance: int, start: int, count: int) -> Targets:
-        """So many windows from one on; where there are no labels any more, they do not count."""
+        """Windows ``start`` to ``start + count`` of an utterance; those past its labels do not count."""
         end = min(int(self.offsets[utterance]) + start + count, int(self.offsets[utterance + 1]))
         found = self.values[int(self.offsets[utterance]) + start : end]
         return np.pad(found, (0, count - found.size), constant_values=TARGET["not counted"])
@@ -390,7 +390,7 @@ class WindowLabels:
         self._windows = {scale: window_targets(references, rules, scale) for scale in scales}
 
     def of(self, utterance: int, start: int, frames: int) -> dict[str, Targets]:
-        """The targets of every branch for so many frames from one on, which begins a window of every scale."""
+        """Targets of ``frames`` frames by branch; ``start`` begins a window of every scale."""
         found = {}
         for name in self.branches:
             if name == UTTERANCE:

@@ -1,4 +1,4 @@
-"""The card of a model: what it was trained on, what its scores mean, what it does not know.
+"""Model cards: training data, meaning of the scores, limits.
 
 ``card.json`` lies in the folder of a checkpoint. A training writes it when it ends (:mod:`spoofspan.cm.finishing`); it
 belongs to the weights whose SHA-256 it states, and to no others. Published weights (``spoofspan cm convert``) have
@@ -161,7 +161,7 @@ def _are_texts(values: Any) -> bool:
 
 
 def _faults(about: Mapping[str, Any]) -> Iterator[str]:
-    """Parts of a description that are not of the kind that is printed."""
+    """Fields of a description that have the wrong type."""
     for name in ("configuration", "licence", "made_by", "languages"):
         if not isinstance(about.get(name, ""), str):
             yield f"{name} must be text"
@@ -213,7 +213,7 @@ def card_facts(card: Card | None) -> dict[str, Any]:
 def card_lines(about: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Training data of a model, its author, and its licence: names and values."""
     if not about:
-        return [("card", "none: nobody has said what this model was trained on")]
+        return [("card", "none: the training data of this model are not stated")]
     lines = []
     for name, data in about.get("data", {}).items():
         attacks = data["attacks"] if isinstance(data["attacks"], str) else " ".join(data["attacks"])

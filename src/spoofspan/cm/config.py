@@ -144,7 +144,7 @@ class Config:
     Parameters
     ----------
     name : str
-        What it is called; a preset's name, or your own.
+        Name of a preset, or your own.
     front_end : FrontEnd
         From sound to features every 20 ms.
     network : Network
@@ -154,7 +154,7 @@ class Config:
     labels : Labels
         Rules for references that leave something open.
     loss : Loss
-        What is learned from outputs and labels, if not the loss of the head.
+        Loss of a window, if not that of the head.
     augmentation : Augmentation
         Changes of the training sound beside random channels.
 

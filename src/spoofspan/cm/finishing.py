@@ -1,4 +1,4 @@
-"""The end of a training: what the scores of the best epoch mean, measured on the development set, becomes its card.
+"""End of a training: the scores of the best epoch are calibrated on the development set, and its card is written.
 
 The development set is scored as anybody's recordings are. Each branch of windows gets the increasing map
 of least Cllr (PAV, weighted by duration), and all of them together a fusion of what these maps say. The utterance
@@ -204,7 +204,7 @@ def _rough_maps(references: References, calibrations: Mapping[str, Calibration])
 
 
 def _lost_fusion(figures: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """True if a branch alone did better on held-out speakers than the fusion, which is kept (decision 13)."""
+    """Limit to state if one branch did better on held-out speakers than the fusion, which is kept (decision 13)."""
     held_out = {name: one["held-out-cllr"] for name, one in figures.items() if "held-out-cllr" in one}
     branches = [name for name in SEGMENT_BRANCHES if name in held_out]
     if FUSED not in held_out or not branches:
@@ -221,7 +221,7 @@ def _lost_fusion(figures: Mapping[str, Mapping[str, float]]) -> list[str]:
 def _about(
     config: Config, data: TrainingData, figures: Mapping[str, Any], problems: list[str], licence: str
 ) -> dict[str, Any]:
-    """The part of the card that people read."""
+    """Descriptive part of the card."""
     sets = {"training": _described(data.train), "development": _described(data.dev)}
     attacks = sets["training"]["attacks"]
     chosen = config.training.keep == "best"

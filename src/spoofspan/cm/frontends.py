@@ -272,7 +272,7 @@ def build_front_end(front_end: FrontEnd, architecture: str | None = None) -> nn.
 
 
 def architecture_of(front_end: nn.Module) -> str | None:
-    """What :func:`build_front_end` needs to build the same without a checkpoint; None where it needs nothing."""
+    """Architecture of a wav2vec 2.0 (JSON), to build it without its checkpoint; None for other front-ends."""
     if not isinstance(front_end, Wav2Vec2FrontEnd):
         return None
     return json.dumps(front_end.encoder.config.to_diff_dict(), indent=2, sort_keys=True, default=str)

@@ -1,4 +1,4 @@
-"""From recordings to where they are spoofed: a model's scores, a threshold, ranges; and what to think of them.
+"""Localisation of spoofs in recordings: a model's scores, a threshold, ranges, and cautions.
 
 ::
 
@@ -200,7 +200,7 @@ class _Judged:
 
 @dataclass(frozen=True, eq=False)
 class _Decision:
-    """Everything that a decision rests on, but for the scores."""
+    """Basis of a decision, except for the scores."""
 
     card: Card | None
     model: str
@@ -353,7 +353,7 @@ def recordings_to_judge(
 def _scored(
     scorer: Scorer, sounds: Mapping[str, Sound], keep: Listening, model: str, channel: Channel
 ) -> tuple[dict[str, _Judged], dict[str, Any] | None, dict[str, str]]:
-    """Score what can be read, through the channel of the model, and say why the rest cannot."""
+    """Score the readable recordings through the channel of the model; for the others, the reason why not."""
     problems: dict[str, str] = {}
     for name, sound in sounds.items():
         try:

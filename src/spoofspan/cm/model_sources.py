@@ -103,7 +103,7 @@ def file_checksum(path: Path) -> str:
 
 
 def _refuse_other_files(path: Path) -> None:
-    """Say what a file is that is no model."""
+    """Refuse a file of another kind, and name its kind."""
     suffix = path.suffix.lower()
     if suffix in SUFFIXES:
         raise UsageError(f"{path} is a recording, and stands where the model belongs; {WHAT_A_MODEL_IS}")

@@ -1,7 +1,7 @@
-"""True if a recording is of the kind that a model was trained on.
+"""Detection of recordings unlike the training data of a model.
 
-A model says something of every sound, and is confidently wrong of sound that it has never heard. So the training also
-notes what its recordings sound like. Of each recording::
+A model scores any sound, and is confidently wrong on sound of another kind. So the training also describes its
+recordings. For each one::
 
     levels       the 10th, 50th and 90th percentile over its frames, in 17 bands, less its loudness: 51 numbers
     modulations  how fast levels change (:mod:`spoofspan.cm.listening`): 5 rates in 6 bands, 30 numbers

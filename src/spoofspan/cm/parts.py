@@ -175,7 +175,7 @@ def _said(error: Exception) -> str:
 
 
 def result_of(name: str, part: Callable[..., Any], *given: Any) -> Any:
-    """What a part returns; if its code fails, the error says in which line."""
+    """Call a part; an error in its code is reported with its line."""
     try:
         return part(*given)
     except SpoofspanError:

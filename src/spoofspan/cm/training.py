@@ -61,7 +61,7 @@ FIRST_RATE = 0.04  # share of the rate that it begins with
 
 @dataclass(frozen=True)
 class Trained:
-    """The outcome: where the checkpoint is, and its best epoch."""
+    """Outcome of a training: the folder of the checkpoint and its best epoch."""
 
     folder: Path
     epochs: int
@@ -72,7 +72,7 @@ class Trained:
 
 @dataclass
 class Position:
-    """Progress of a training."""
+    """Progress of a training, as saved."""
 
     epoch: int = 0
     step: int = 0  # of this epoch
@@ -108,7 +108,7 @@ def train(
     out : str or Path
         The folder of the checkpoint.
     resume : bool
-        Go on where a training in that folder was interrupted; it ends with the same weights.
+        Continue an interrupted training in that folder; it ends with the same weights.
     device : str, optional
         ``cpu``, ``cuda`` or ``cuda:0``; without it, a GPU if there is one.
     processes : int

@@ -1,4 +1,4 @@
-"""Checking that a corpus is what its files say.
+"""Consistency checks of a corpus.
 
 - every utterance of the list has a sound file of the stated length, and no sound file is left over;
 - labels cover every utterance from 0 to its end, and all RTTM files, the segment labels and the protocol agree;

@@ -40,7 +40,7 @@ def at_samples(track: Float64, samples: int) -> Float64:
 
 
 def pulses_of(phase: Float64) -> tuple[Int64, Float64]:
-    """Where a phase, in turns, passes whole numbers: the samples before, and the exact times in samples."""
+    """Passages of a phase, in turns, through whole numbers: the samples before, and the exact times in samples."""
     before = np.flatnonzero(np.floor(phase[1:]) > np.floor(phase[:-1]))
     times: Float64 = before + (np.floor(phase[before + 1]) - phase[before]) / (phase[before + 1] - phase[before])
     return before, times

@@ -1,4 +1,4 @@
-"""Settings of a corpus: all that decides its bytes, but for the recordings themselves."""
+"""Settings of a corpus: everything that determines its bytes except the recordings."""
 
 from __future__ import annotations
 

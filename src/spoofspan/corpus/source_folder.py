@@ -108,7 +108,7 @@ class Selection:
         return {line: number for number, line in lines if line and not line.startswith("#")}
 
     def of(self, found: Sequence[Recording]) -> list[Recording]:
-        """Those that are taken."""
+        """The selected recordings."""
         taken, names = list(found), self.names()
         if names is not None:
             taken = [one for one in found if not names.keys().isdisjoint(_names_of(one))]

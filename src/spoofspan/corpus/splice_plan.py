@@ -1,4 +1,4 @@
-"""Utterance that gets what: decided from the survey alone, before any sound is made.
+"""Plan of the utterances, made from the survey alone, before any sound is made.
 
 Speakers are dealt to the sets first, so none is heard in two. Then, in each set, some bona fide recordings are left as
 they are, and *carriers* of both classes get some of their units replaced by units of the other class by the same

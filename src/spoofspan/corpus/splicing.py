@@ -1,4 +1,4 @@
-"""Utterances of their plans: pieces of recordings one after the other, joined by overlap-add where they are most alike.
+"""Utterances made from their plans: pieces of recordings joined by overlap-add where they are most alike.
 
 Each piece runs from a cut to a cut, both in a pause. At a joint, the next piece may begin up to ``search`` samples
 earlier or later: the lag of greatest correlation is taken. Then the two fade into each other over ``overlap`` samples

@@ -1,4 +1,4 @@
-"""A look at every recording before anything is planned: how long it is, how loud, and where someone speaks.
+"""Survey of the recordings before anything is planned: length, level and speech.
 
 Three detectors vote on every 10 ms, and runs under 30 ms are flipped:
 

@@ -1,4 +1,4 @@
-"""Does a corpus give itself away? Probes that should be at chance, and how far from it they are.
+"""Audit of a corpus: probes that should be at chance, and how far from it they are.
 
 ::
 

@@ -1,4 +1,4 @@
-"""The audit: every probe measured as if it were a system, with an interval, and an alarm where it is not by chance.
+"""The audit: every probe measured as if it were a system, with an interval, and an alarm if chance does not explain it.
 
 A probe is a logistic regression on a few statistics, which gives every frame, run or utterance a score by a model
 that never heard its speaker. The scores are measured by the range EER, for all spoofs together and for each attack
@@ -181,7 +181,7 @@ class Audit:
             lines += [f"{cause} ({remedy}):"] if own else []
             lines += [f"alarm: {_line(one)}" for one in own]
         quiet = [one for one in self._tested() if one.is_telling and not one.is_alarm]
-        rest = [f"under {100 * TELLING:g} %, but not beyond chance: {_line(one)}" for one in quiet]
+        rest = [f"below {100 * TELLING:g} %, but within chance: {_line(one)}" for one in quiet]
         return (*about, *lines, *rest)
 
 

@@ -1,4 +1,4 @@
-"""The utterances that are audited: who speaks, in which set, what is spoof when, and where the sound lies."""
+"""The audited utterances: speaker, set, labelled ranges and sound file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any systems on controls: what each edit adds to the alarms of a system, and what that leaves of those on spoofs.
+"""Systems evaluated on controls: alarms added by each edit, and the share of alarms on spoofs that remains.
 
 For each edit and cross-fade, over all its utterances::
 
