@@ -2,6 +2,7 @@
 
 import csv
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -559,6 +560,23 @@ def test_print_repeats_no_screen_and_cuts_no_table(browser, page_file):
     assert opened.page.locator("thead:visible").count() == 1  # the leaderboard; tables by condition are closed
     assert opened.page.locator("#multiples svg:visible").count() == 5
     opened.context.close()
+
+
+def test_names_of_many_systems_stand_beside_their_curves_on_paper(browser, corpus, tmp_path):
+    coarse, rng = corpus.systems[0.64], np.random.default_rng(1)
+    systems = {
+        f"system {number}": replace(coarse, values=coarse.values + rng.normal(0, 0.1, coarse.values.size))
+        for number in range(13)
+    }
+    settings = PageSettings(resampling=ss.Resampling(), timelines=0)
+    path = tmp_path / "many.html"
+    path.write_text(render_page(page_content(corpus.references, systems, settings)), encoding="utf-8")
+    with Opened(browser, path) as found:
+        found.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        found.page.set_viewport_size({"width": 695, "height": 1000})
+        found.page.emulate_media(media="print")
+        drawn = found.page.locator("#det svg").bounding_box()
+        assert drawn["height"] < drawn["width"]
 
 
 def test_what_is_drawn_keeps_its_shape_on_paper(browser, page_file):

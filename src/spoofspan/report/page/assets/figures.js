@@ -78,6 +78,8 @@ spoofspan.figures = (function () {
   }
 
   function drawDet() {
+    // on paper, names of many systems need the width of the page
+    byId("det").closest(".figures").classList.toggle("many", systems.length >= MANY);
     const width = Math.max(byId("det").clientWidth, 300), narrow = width < 460;
     const longest = Math.max(...systems.map(({ name }) => Math.min(name.length, LONGEST)));
     const left = 46, bottom = 40, top = 8;
