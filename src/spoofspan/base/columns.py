@@ -365,6 +365,24 @@ def check_ranges(starts: Int64, ends: Int64, place: Callable[[int], str]) -> Non
     refuse(bad, describe, "correct or drop it (float times are seconds, int64 times are nanoseconds)")
 
 
+def first_of_equals(*columns: npt.NDArray[Any]) -> Flags:
+    """Flag the rows that differ from the row before in some column, and the first row.
+
+    >>> first_of_equals(np.array([1, 1, 2, 2]), np.array([5, 5, 5, 6])).tolist()
+    [True, False, True, True]
+    """
+    first = np.ones(columns[0].size, bool)
+    for number, column in enumerate(columns):
+        changes = column[1:] != column[:-1]
+        first[1:] = first[1:] | changes if number else changes
+    return first
+
+
+def last_of_equals(*columns: npt.NDArray[Any]) -> Flags:
+    """Flag the rows that differ from the next row in some column, and the last row."""
+    return first_of_equals(*(column[::-1] for column in columns))[::-1]
+
+
 def within_utterances(offsets: Int64, comparisons: Flags) -> Flags:
     """Clear those comparisons of neighbouring rows (i with i + 1) that compare two utterances."""
     joins = offsets[1:-1] - 1

@@ -25,6 +25,7 @@ from spoofspan.base.columns import (
     block_rows,
     chosen_ids,
     ends_before,
+    first_of_equals,
     first_rows,
     has_rows,
     kept_offsets,
@@ -139,8 +140,7 @@ def cut_at(labelling: Labelling, utterance: Int64, starts: Int64, ends: Int64) -
     begins = offsets_of(labelling.extents + 1)[:-1]
     order = np.argsort(begins[edge_utterance] + edge, kind="stable")
     in_order_utterance, in_order = edge_utterance[order], edge[order]
-    ends_cell = np.ones(edge.size, bool)
-    ends_cell[1:] = (in_order_utterance[1:] != in_order_utterance[:-1]) | (in_order[1:] != in_order[:-1])
+    ends_cell = first_of_equals(in_order_utterance, in_order)
     ends_cell &= (in_order > 0) | (labelling.extents == 0)[in_order_utterance]  # an empty utterance keeps one
     # the cell that each edge ends; an edge at 0 ends none, and counts as the end of the utterance before
     cell = np.empty(edge.size, np.int64)

@@ -26,6 +26,7 @@ import numpy as np
 
 from spoofspan.base.columns import (
     blocks,
+    first_of_equals,
     kept_offsets,
     last_rows,
     offsets_of,
@@ -203,7 +204,7 @@ def _label_by_time(ranges: Labelling, grid: Grid, rules: Rules) -> Labelling:
     if shared.size:
         owner, point = utterance[shared], begun[shared] - 1
         # a range that ends in the same point as the one before it has no points of its own
-        begins = np.concatenate(([True], (point[1:] != point[:-1]) | (owner[1:] != owner[:-1])))
+        begins = first_of_equals(point, owner)
         run_ends[2 * shared[begins]] -= 1
         time = _time_in_points(ranges, grid, shared, owner, point, np.flatnonzero(begins))
         run_labels[2 * shared + 1] = classes_of(*time, rules)[np.cumsum(begins) - 1]

@@ -26,6 +26,7 @@ from spoofspan.base.columns import (
     Flags,
     block_rows,
     blocks,
+    first_of_equals,
     first_rows,
     has_rows,
     kept_offsets,
@@ -532,8 +533,7 @@ def _cells(utterances: tuple[str, ...], runs: RangeRuns, mean: bool) -> RangeRun
     edge_utterance = np.concatenate((utterance, utterance))
     edge_time = np.concatenate((runs.starts, runs.ends))
     order = np.lexsort((edge_time, edge_utterance))
-    new = np.ones(order.size, bool)
-    new[1:] = (np.diff(edge_utterance[order]) != 0) | (np.diff(edge_time[order]) != 0)
+    new = first_of_equals(edge_utterance[order], edge_time[order])
     cell_utterance, edges = edge_utterance[order][new], edge_time[order][new]
     # a range opens the cell that begins at its start, and closes that at its end
     change = np.where(order < rows, 1, -1)

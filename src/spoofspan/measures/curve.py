@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import Flags
+from spoofspan.base.columns import Flags, first_of_equals
 from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.plain_results import NearAttributes
 from spoofspan.base.times import Float64, Int64
@@ -304,7 +304,7 @@ class _Counted:
 
 def _few_of_each(groups: Int64) -> Flags:
     """Of each run of equal numbers: the first, and a few others evenly spread."""
-    first = np.append(True, groups[1:] != groups[:-1])[: groups.size]
+    first = first_of_equals(groups)
     starts = np.flatnonzero(first)
     counts = np.diff(np.append(starts, groups.size))
     shares = (np.arange(groups.size) - np.repeat(starts, counts)) * MOST_PER_GAP // np.repeat(counts, counts)

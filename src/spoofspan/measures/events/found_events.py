@@ -46,7 +46,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import positions
+from spoofspan.base.columns import first_of_equals, positions
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64, Int64, duration_ns, exact_sum
 from spoofspan.data.proposals import Proposals
@@ -230,7 +230,7 @@ class Changes:
         rows = np.fromiter(changes, ROW)
         rows = rows[np.argsort(-rows["score"], kind="stable")]
         levels = 0.0 - rows["score"]
-        heads = np.flatnonzero(np.append(True, levels[1:] != levels[:-1])[: levels.size])
+        heads = np.flatnonzero(first_of_equals(levels))
         columns = [rows[name].astype(np.int64) for name in COUNTS]
         more = [np.add.reduceat(column, heads) if heads.size else heads for column in columns]
         return cls(levels[heads], np.stack(more, axis=1))
@@ -378,7 +378,7 @@ def _from_the_highest(scores: Float64) -> Iterator[tuple[float, list[int]]]:
     """Falling scores, and the rows of each."""
     order = np.argsort(-scores, kind="stable")
     in_order = scores[order]
-    heads = np.flatnonzero(np.append(True, in_order[1:] != in_order[:-1])[: in_order.size]).tolist()
+    heads = np.flatnonzero(first_of_equals(in_order)).tolist()
     rows, levels = order.tolist(), in_order.tolist()
     for head, end in pairwise((*heads, len(rows))):
         yield levels[head], rows[head:end]

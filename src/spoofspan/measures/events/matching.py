@@ -20,7 +20,16 @@ from typing import Literal
 
 import numpy as np
 
-from spoofspan.base.columns import Flags, blocks, positions, rows_from, rows_of, utterance_of_rows
+from spoofspan.base.columns import (
+    Flags,
+    blocks,
+    first_of_equals,
+    last_of_equals,
+    positions,
+    rows_from,
+    rows_of,
+    utterance_of_rows,
+)
 from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_name
 from spoofspan.base.times import Float64, Int64, exact_sum
 from spoofspan.data.proposals import Proposals
@@ -87,11 +96,10 @@ def most_confident(pairs: Pairs, confidences: Float64) -> Int64:
     if not pairs.events.size:
         return pairs.proposals
     confidence = confidences[pairs.proposals]
-    heads = np.flatnonzero(np.concatenate(([True], pairs.events[1:] != pairs.events[:-1])))
+    heads = np.flatnonzero(first_of_equals(pairs.events))
     counts = np.diff(np.append(heads, pairs.events.size))
     highest = np.flatnonzero(confidence == np.repeat(np.maximum.reduceat(confidence, heads), counts))
-    last = np.append(pairs.events[highest][1:] != pairs.events[highest][:-1], True)
-    taking: Int64 = pairs.proposals[highest[last]]
+    taking: Int64 = pairs.proposals[highest[last_of_equals(pairs.events[highest])]]
     return taking
 
 
@@ -108,7 +116,7 @@ def greedy_matching(takers: Int64, taken: Int64, ranks: Int64) -> Int64:
     count = takers.size
     if not count:
         return np.zeros(0, np.int64)
-    starts_here = np.concatenate(([True], takers[1:] != takers[:-1]))
+    starts_here = first_of_equals(takers)
     goes_on = np.append(~starts_here[1:], False)  # the next row is another wish of the same taker
     nobody = np.iinfo(np.int64).max
     best = np.full(int(taken.max()) + 1, nobody)
@@ -315,7 +323,7 @@ class RankedMatching:
 
     def _ranks(self, rows: Int64) -> Int64:
         """Rank proposals (rows of a column that is sorted, some of them several times) as the variant takes them."""
-        heads = np.concatenate(([True], rows[1:] != rows[:-1]))
+        heads = first_of_equals(rows)
         row = rows[heads]
         ranks = np.empty(row.size, np.int64)
         ranks[np.lexsort((*self._ties(row), -self.confidences[row]))] = np.arange(row.size)
@@ -400,7 +408,7 @@ class RankedMatching:
 def steps_of(rising: Float64, matched: Float64) -> tuple[Int64, Int64]:
     """The steps of recall of proposals with these confidences; equal ones are one step."""
     confidence, taken, true = _ranks(rising, matched)
-    last = np.append(confidence[1:] != confidence[:-1], True)[: confidence.size]
+    last = last_of_equals(confidence)
     return true[last], taken[last]
 
 
