@@ -17,13 +17,10 @@ from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from fractions import Fraction
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args, get_type_hints
+from typing import Any, Literal, TypedDict, get_args, get_type_hints
 
 from spoofspan.base.errors import UsageError, dated_names, nearest_name
 from spoofspan.base.seconds import duration_ns
-
-if TYPE_CHECKING:
-    pass
 
 # Raised whenever a rule changes its meaning, so that old and new numbers are not called comparable.
 RULES_VERSION = 2

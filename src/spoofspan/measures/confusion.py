@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_nam
 from spoofspan.base.times import Float64, Int64
 from spoofspan.measures.catalogue import KINDS, Direction, Needs, Parameters
 from spoofspan.measures.curve import ErrorCurve
-from spoofspan.measures.kind import RatioKind
+from spoofspan.measures.kind import RatioKind, Value
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors
 
@@ -280,13 +280,6 @@ def false_alarms_per_hour(matrix: ConfusionMatrix) -> Terms:
     return 3600 * matrix.false_positive, matrix.negatives
 
 
-class ValueAtPoint(NamedTuple):
-    """A value and the operating point that has it."""
-
-    value: Fraction
-    point: OperatingPoint
-
-
 @dataclass(frozen=True)
 class MeanOverUtterances:
     """A mean over utterances, of how many, and how many were left out because they have no value.
@@ -362,7 +355,7 @@ def at_constraint(
     bound: Fraction | float,
     positive: Positive = "spoof",
     parameters: Parameters = (),
-) -> ValueAtPoint:
+) -> Value:
     """The best value of one measure among the thresholds at which another is good enough.
 
     ``at_constraint(curve, "fnr", "fpr", 0.01)`` is the least FNR among the thresholds with FPR <= 0.01;
@@ -387,7 +380,7 @@ def at_constraint(
     return _best(curve, positive, sought, allowed)
 
 
-def best_point(curve: ErrorCurve, formula: Formula, positive: Positive = "spoof") -> ValueAtPoint:
+def best_point(curve: ErrorCurve, formula: Formula, positive: Positive = "spoof") -> Value:
     """The best value over all thresholds, exactly; the lowest (in bona fide polarity) of equally good thresholds."""
     return _best(curve, positive, formula)
 
@@ -437,7 +430,7 @@ def _within(curve: ErrorCurve, positive: Positive, formula: Formula, limit: Frac
     return allowed
 
 
-def _best(curve: ErrorCurve, positive: Positive, formula: Formula, allowed: Flags | None = None) -> ValueAtPoint:
+def _best(curve: ErrorCurve, positive: Positive, formula: Formula, allowed: Flags | None = None) -> Value:
     sign = 1 if formula.direction == "higher" else -1
     ratios = sign * _ratios(curve, positive, formula)
     ratios[np.isnan(ratios)] = -np.inf
@@ -455,4 +448,4 @@ def _best(curve: ErrorCurve, positive: Positive, formula: Formula, allowed: Flag
             value = Fraction(above[place], below[place])
             if sign * value > sign * best:
                 index, best = int(rows[place]), value
-    return ValueAtPoint(best, curve.point(index))
+    return Value(best, curve.point(index))

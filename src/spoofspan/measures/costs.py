@@ -56,13 +56,15 @@ import numpy as np
 
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64
+from spoofspan.data.references import BONA_FIDE, SPOOF
 from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.score_runs import mirrored
-from spoofspan.mass.utterances import utterance_mass
-from spoofspan.measures.confusion import Formula, ValueAtPoint, as_fraction
+from spoofspan.mass.utterances import mass_of_classes
+from spoofspan.measures.confusion import Formula, as_fraction
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
 from spoofspan.measures.eer import crossing
+from spoofspan.measures.kind import Value
 from spoofspan.measures.measure import ScoresAre
 from spoofspan.measures.operating_point import Totals
 
@@ -93,10 +95,10 @@ def dcf_formula(**costs: Fraction | float) -> CostFormula:
 
 def actual_cost(
     curve: ErrorCurve, formula: CostFormula, scores_are: ScoresAre, prior: Fraction | float = EVEN
-) -> ValueAtPoint:
+) -> Value:
     """A cost at the threshold that is best for scores that are what they are declared to be."""
     point = curve.at(threshold_of_ratio(curve, scores_are, formula.ratio, prior))
-    return ValueAtPoint(formula.at(point), point)
+    return Value(formula.at(point), point)
 
 
 def threshold_of_ratio(
@@ -379,10 +381,9 @@ def verification_errors(scores: VerificationScores | VerificationErrors) -> Veri
         return scores
     # a verification system tells targets from non-targets as a countermeasure tells bona fide from spoof
     values = np.concatenate((scores.target, scores.nontarget))
-    ids = tuple(str(i) for i in range(values.size))
-    labels = ["bonafide"] * scores.target.size + ["spoof"] * scores.nontarget.size
-    mass = utterance_mass(UtteranceScores(ids, values, "bonafide"), dict(zip(ids, labels, strict=True)))
-    point = crossing(mass).nearest
+    classes = np.repeat(np.array([BONA_FIDE, SPOOF], np.int8), [scores.target.size, scores.nontarget.size])
+    ids = tuple(map(str, range(values.size)))
+    point = crossing(mass_of_classes(UtteranceScores(ids, values, "bonafide"), classes, "verification")).nearest
     rejected = values if point.everything else values[values < point.threshold]
     threshold = float(rejected.max()) if rejected.size else point.threshold
 

@@ -289,8 +289,7 @@ class RatioKind(Kind):
         if measure.given is not None:
             name, bound = measure.given
             curve = error_curve_of(mass)
-            found = at_constraint(curve, self.name, name, Fraction(bound), measure.positive, measure.parameters)
-            return Value(*found)
+            return at_constraint(curve, self.name, name, Fraction(bound), measure.positive, measure.parameters)
         if settings.threshold is None:
             point = equal_error_rate(mass, settings.eer_rule).point
         else:
@@ -349,7 +348,7 @@ class CurveKind(Kind):
         from spoofspan.measures.curve import error_curve_of
 
         found = self.function(error_curve_of(mass), **self.arguments(settings))
-        return Value(*found) if isinstance(found, tuple) else Value(found)
+        return found if isinstance(found, Value) else Value(found)
 
 
 class PairKind(CurveKind):
@@ -400,7 +399,7 @@ class BestKind(CurveKind):
         from spoofspan.measures.curve import error_curve_of
 
         curve, formula = error_curve_of(mass), self.rates_formula(settings)
-        return Value(*best_point(curve, formula, settings.measure.positive))
+        return best_point(curve, formula, settings.measure.positive)
 
 
 @dataclass(frozen=True)
@@ -428,7 +427,7 @@ class StatedKind(CurveKind):
         from spoofspan.measures.curve import error_curve_of
 
         formula, scores_are = self.rates_formula(settings), settings.argument("scores_are")
-        return Value(*actual_cost(error_curve_of(mass), formula, scores_are))
+        return actual_cost(error_curve_of(mass), formula, scores_are)
 
 
 @dataclass(frozen=True)

@@ -37,9 +37,10 @@ from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.utterance_scores import VerificationScores
-from spoofspan.measures.confusion import ConfusionMatrix, ValueAtPoint, as_fraction
+from spoofspan.measures.confusion import ConfusionMatrix, as_fraction
 from spoofspan.measures.costs import CostFormula, TandemCosts, cost_formula
 from spoofspan.measures.curve import ErrorCurve
+from spoofspan.measures.kind import Value
 
 # Doubles that differ by less are compared as fractions.
 NEAR = 1e-12
@@ -83,7 +84,7 @@ def trial_costs(**costs: float) -> tuple[Fraction, Fraction, Fraction]:
 # ---------------------------------------------------------------- t-EER
 
 
-def t_eer(curve: ErrorCurve, asv_scores: VerificationScores) -> ValueAtPoint:
+def t_eer(curve: ErrorCurve, asv_scores: VerificationScores) -> Value:
     """The concurrent t-EER, exactly, and where the countermeasure's threshold is."""
     if not isinstance(asv_scores, VerificationScores):
         raise UsageError("the t-EER needs the scores of a verification system, not its rates: asv_scores=")
@@ -98,7 +99,7 @@ def t_eer(curve: ErrorCurve, asv_scores: VerificationScores) -> ValueAtPoint:
     chosen = tandem.most_alike(rows, places)
     point = curve.point(int(places[chosen]))
     accepted = Fraction(int(tandem.spoofs[rows[chosen]]), asv_scores.spoof.size)
-    return ValueAtPoint(point.exact_false_negative_rate * accepted, point)
+    return Value(point.exact_false_negative_rate * accepted, point)
 
 
 class _Tandem:

@@ -220,6 +220,16 @@ class SpoofedTime:
         pairs = Overlaps(events, ranges.offsets, ranges.starts, ranges.ends, where).pairs
         return cls(events, ranges, where, pairs)
 
+    @property
+    def spoofed(self) -> Int64:
+        """Spoofed time of each utterance of the references."""
+        return lasting(self.events)
+
+    @property
+    def called(self) -> Int64:
+        """Predicted time of each utterance of the references; 0 without proposals."""
+        return np.where(self.where >= 0, lasting(self.ranges)[self.where], 0)
+
 
 @dataclass(frozen=True)
 class AVDeepfake1MScore:
@@ -298,9 +308,7 @@ def _add2023_counts(references: References, proposals: Proposals) -> tuple[int, 
     refuse_unknown(references, proposals, time.ranges)
     both = np.zeros(len(references), np.int64)
     np.add.at(both, utterance_of_rows(time.events.offsets)[time.pairs.events], time.pairs.intersections)
-    spoofed, called = lasting(time.events), np.zeros(len(references), np.int64)
-    there = time.where >= 0
-    called[there] = lasting(time.ranges)[time.where[there]]
+    spoofed, called = time.spoofed, time.called
     right = int(np.count_nonzero((spoofed > 0) == (called > 0)))
     some = np.flatnonzero(spoofed)
     f1s = sum_of_quotients(2 * both[some], (spoofed + called)[some])

@@ -15,7 +15,7 @@ import numpy as np
 
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Int64
-from spoofspan.measures.events.event_scores import EventCorpus, SpoofedTime, extents_of, lasting, refuse_unknown
+from spoofspan.measures.events.event_scores import EventCorpus, SpoofedTime, extents_of, refuse_unknown
 from spoofspan.measures.events.tallies import EventValue, Sums, Tally
 from spoofspan.measures.measure import Measure
 
@@ -30,11 +30,8 @@ def three_classes(measure: Measure, corpus: EventCorpus, full: float) -> Tally:
         raise UsageError(f"{measure} needs to know how long every recording is; give durations (--durations)")
     time = SpoofedTime.of(references, corpus.proposals)
     refuse_unknown(references, corpus.proposals, time.ranges)
-    called = np.zeros(len(references), np.int64)
-    there = time.where >= 0
-    called[there] = lasting(time.ranges)[time.where[there]]
     share = Fraction(str(full))
-    true, said = (_classes(amount, extents, share, references.snap) for amount in (lasting(time.events), called))
+    true, said = (_classes(amount, extents, share, references.snap) for amount in (time.spoofed, time.called))
     return Sums(tuple(np.bincount(3 * true + said, minlength=9).tolist()), _value)
 
 
