@@ -902,7 +902,7 @@ def test_resampling_refuses_holes():
 
 def test_a_wide_gap_is_warned_about():
     given = one([(0.0, 1.0, "bonafide"), (1.0, 2.0, "spoof")])
-    few = ss.Scores.from_ranges({"u1": [(0.0, 0.9, 1.0), (0.9, 1.0, 0.0), (1.0, 2.0, 0.0)]}, higher="bonafide")
+    few = ss.Scores.from_ranges({"u1": [(0.0, 0.9, 0.9), (0.9, 1.0, 0.1), (1.0, 2.0, 0.1)]}, higher="bonafide")
     with pytest.warns(ss.SpoofspanWarning, match=r"range-eer: FPR and FNR differ by 10.00 points") as caught:
         measured = ss.range_eer(given, few)
     assert "eer_rule='interpolated'" in measured.warnings[0]

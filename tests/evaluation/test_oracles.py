@@ -305,10 +305,10 @@ SHIFT = 0.16
 
 
 def delayed_perfect_system(spoofs, duration, hop=0.02, delay=SHIFT):
-    """Scores 1 and 0 of a system that sees every spoof so much too late; all times are multiples of the hop."""
+    """Scores 0.9 and 0.1 of a system that sees every spoof so much too late; all times are multiples of the hop."""
     starts = np.arange(round(duration / hop)) * hop
     inside = [(starts > a + delay - hop / 2) & (starts < b + delay - hop / 2) for a, b in spoofs]
-    return ss.Scores.from_frames({"u": 1.0 - np.any(inside, axis=0)}, hop=hop, higher="bonafide")
+    return ss.Scores.from_frames({"u": np.where(np.any(inside, axis=0), 0.1, 0.9)}, hop=hop, higher="bonafide")
 
 
 def references_around(spoofs, duration):
@@ -327,7 +327,7 @@ def test_a_shift_of_160_ms_costs_eight_percent_of_two_seconds():
     for eer_rule in ("nearest", "interpolated", "convex-hull"):
         measured = ss.range_eer(references, scores, eer_rule=eer_rule)
         assert measured.exact_value == Fraction(8, 100)
-        assert (measured.threshold, measured.gap) == (1.0, 0.0)
+        assert (measured.threshold, measured.gap) == (0.9, 0.0)
     # each splice that is 160 ms late costs as much again: 4 spoofs of 0.5 s, 2 s bona fide
     spoofs = [(0.5 + k, 1.0 + k) for k in range(4)]
     measured = ss.range_eer(references_around(spoofs, 4.5 - 0.5 + 0.5), delayed_perfect_system(spoofs, 4.5))
@@ -352,7 +352,7 @@ def test_a_shift_of_160_ms_with_unequal_classes():
     # points of 20 ms: 150 bona fide, 50 spoof, 8 of each wrong
     assert ss.point_eer(references, scores, 0.02).exact_value == Fraction(8, 75)
     # points of 160 ms (25, the last from 3.84 to 4.00). Spoof if any of it is: points 6 (0.96) to 12 (1.92-2.08), 7 of
-    # them. Scored 0 if any of it is called spoof, 1.16 to 2.16: points 7 to 13. Point 6 is missed, point 13 is wrong.
+    # them. Scored 0.1 if any of it is called spoof, 1.16 to 2.16: points 7 to 13. Point 6 is missed, point 13 is wrong.
     coarse = ss.point_eer(references, scores, 0.16)
     assert (coarse.exact_false_positive_rate, coarse.exact_false_negative_rate) == (Fraction(1, 18), Fraction(1, 7))
 

@@ -155,19 +155,6 @@ def test_rows_of_data_sets_are_named_by_their_utterance():
         refused(lambda rows=rows: scores_from_rows(rows, hop=0.02, higher="spoof"), "utterance 'u1'", part)
 
 
-def test_labels_in_the_place_of_scores_are_refused():
-    labels = {"u1": np.array([0, 0, 1]), "u2": [1, 0]}
-    flat = np.array([0, 0, 1, 1, 0], np.uint8)
-    refused(lambda: ss.Scores.from_frames(labels, hop=0.02, higher="spoof"), "integers 0 and 1 alone", "labels")
-    refused(lambda: ss.Scores.from_columns(["u1", "u2"], [0, 3, 5], flat, hop=0.02, higher="spoof"), "labels")
-    refused(
-        lambda: ss.range_eer({"u1": labels["u1"]}, {"u1": labels["u1"]}, hop=0.02, spoof_label=1, higher="spoof"),
-        "labels",
-    )
-    for scores in ({"u1": [0, 1, 2]}, {"u1": [0.0, 1.0]}, {"u1": [1, 1], "u2": [0.5]}, {"u1": [1, 1]}):
-        assert len(ss.Scores.from_frames(scores, hop=0.02, higher="spoof")) == len(scores)
-
-
 def test_a_negative_snap_is_refused():
     refused(lambda: ss.References.from_ranges(RANGES, snap=-0.001), "snap=-0.001: must not be negative")
 

@@ -267,7 +267,7 @@ def test_a_cell_without_a_value_is_named():
 
 def test_warnings_name_their_cell():
     references, _ = small()
-    two = {utt: [0.0, 1.0] for utt in references.utterances}
+    two = {utt: [0.1, 0.9] for utt in references.utterances}
     coarse = ss.Scores.from_frames(two, hop=0.4, higher="bonafide")
     with pytest.warns(ss.SpoofspanWarning, match="^coarse, range-eer: FPR and FNR differ"):
         ss.resolution_table(references, {"coarse": coarse}, [0.02])

@@ -43,9 +43,9 @@ def test_boundary_points_by_hand():
     references = ss.References.from_ranges({"u": ranges})
     name = "point-boundary-eer@10ms"
     for wrong, value in ((None, 0.0), (7, 0.1), (0, 0.1)):
-        frames = [float(k in (2, 4, 6)) for k in range(8)]
+        frames = [0.9 if k in (2, 4, 6) else 0.1 for k in range(8)]
         if wrong is not None:
-            frames[wrong] = 1.0
+            frames[wrong] = 0.9
         track = ss.Scores.from_frames({"u": frames}, hop=0.01, higher="spoof")
         found = ss.evaluate(references, track, [name], boundary_scores=track, eer_rule="nearest", threshold=None)
         assert found[name].value == value

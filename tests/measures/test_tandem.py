@@ -316,7 +316,7 @@ def test_what_does_not_fit_is_refused_with_a_remedy(arguments, said, capsys):
 
 
 def test_labels_of_two_classes_have_no_trials(demo):
-    scores = UtteranceScores(("a", "b"), np.array([1.0, 0.0]), "bonafide")
+    scores = UtteranceScores(("a", "b"), np.array([0.9, 0.1]), "bonafide")
     with pytest.raises(ss.UsageError, match="target, nontarget or spoof"):
         evaluate_utterances({"a": "bonafide", "b": "spoof"}, scores, ["utterance-a-dcf"])
     with pytest.raises(ss.UsageError, match="target, nontarget or spoof"):

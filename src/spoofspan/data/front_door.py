@@ -132,7 +132,7 @@ class FrontDoor:
     # ---------------------------------------------------------------- references
 
     def references(self, given: Any) -> Any:
-        """Convert references, or labels of whole utterances; what cannot be converted is left to be refused."""
+        """Convert references, or labels of whole utterances; anything else is returned as it is, and refused later."""
         if isinstance(given, SIDES):
             return given
         given = _collected(given)
@@ -193,7 +193,7 @@ class FrontDoor:
     # ---------------------------------------------------------------- scores
 
     def scores(self, given: Any, system: Any = None) -> Any:
-        """Convert scores of one system; what cannot be converted is left to be refused."""
+        """Convert scores of one system; anything else is returned as it is, and refused later."""
         if isinstance(given, Scores):
             self._confirm("hop", given.hop, system)
             self._confirm("higher", given.higher, system)

@@ -11,8 +11,8 @@ or **ranges** of any length::
 Scores are compared as given (float16, float32, float64; integers become float64) and never rescaled. Which end of the
 scale means bona fide is never guessed: ``higher="bonafide"`` or ``higher="spoof"``.
 
-Hard **decisions** are ranges of score 0 (spoof) and 1 (bona fide) that know what they are: they have errors at the
-threshold 0.5, but no EER.
+Hard **decisions** are ranges with the scores 0 (spoof) and 1 (bona fide), declared as decisions: they have error rates
+at the threshold 0.5, but no EER (:mod:`spoofspan.data.distinct_values`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from spoofspan.base.columns import (
     tidy_rows,
     utterance_ids,
 )
-from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, nearest_name, refuse
+from spoofspan.base.errors import DataError, UsageError, nearest_name, refuse
 from spoofspan.base.times import (
     LONGEST,
     SECOND,
@@ -58,15 +58,13 @@ from spoofspan.base.times import (
     whole_ns,
 )
 from spoofspan.data.contradictions import Contradiction, contradictions
+from spoofspan.data.distinct_values import DECISIONS, DistinctValues
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References
 
 Higher = Literal["bonafide", "spoof"]
 Values = npt.NDArray[np.floating[Any]]
-# The score that stands for a hard decision; a threshold of 0.5 gives the decision back.
-DECISIONS = {"spoof": 0.0, "bonafide": 1.0}
-DECISION_THRESHOLD = 0.5
 COPIES_LOOK, COPIES_CHANGES = 64, 20  # utterances looked at together, and changes of the score that are enough
 
 
@@ -170,7 +168,6 @@ class Scores(ByUtterance):
         # each array is checked before they are joined: joined, integers and decisions would turn into floats
         check_dict(frames, "frames", "its scores")
         arrays = {utt: _numbers(values, f"utterance {utt!r}: ") for utt, values in frames.items()}
-        _refuse_labels(frames.values())
         return cls.from_columns(
             list(arrays),
             offsets_of([array.size for array in arrays.values()]),
@@ -275,7 +272,6 @@ class Scores(ByUtterance):
             raise UsageError(f"higher must be 'bonafide' or 'spoof' (what high scores mean), not {higher!r}")
         ids = utterance_ids(utterances)
         numbers = _numbers(values)
-        _refuse_labels([values])
         offset = check_offsets(offsets, len(ids), numbers.size)
 
         def place(row: int) -> str:
@@ -427,13 +423,15 @@ class Scores(ByUtterance):
         """
         return None if self.copies is None else self.copies.resolution(self.hop)
 
+    @cached_property
+    def distinct(self) -> DistinctValues:
+        """The distinct values, which tell scores from hard decisions."""
+        return DistinctValues.of(self.values, decisions=self.decisions)
+
     def refuse_decisions(self, what: str) -> None:
-        """Refuse hard decisions where every threshold counts."""
+        """Refuse declared decisions, also of a part of a corpus; ``distinct.refuse`` judges all scores of a system."""
         if self.decisions:
-            raise UndefinedMeasureError(
-                f"{what} needs scores, and these are hard decisions: there is no threshold to move; give the system's "
-                "scores, or measure the decisions as they are: range-fpr, range-fnr, range-f1, event-f1"
-            )
+            self.distinct.refuse(what)
 
     def take(self, chosen: Any) -> Scores:
         """Keep chosen utterances, in that order: ids, indices, one flag for each utterance, or a slice."""
@@ -530,21 +528,6 @@ def _numbers(values: npt.ArrayLike, place: str = "") -> Values:
             raise DataError(f"{where}: integers beyond 2**53 do not fit into float64; rescale them")
         return array.astype(np.float64)
     raise UsageError(f"{place}scores must be float16, float32, float64 or integers, not {array.dtype}")
-
-
-def _refuse_labels(columns: Iterable[npt.ArrayLike]) -> None:
-    """Refuse labels in the place of scores: integers that are 0 and 1, and nothing else."""
-    seen: set[int] = set()
-    for one in columns:
-        array = np.asarray(host_array(one))
-        if array.dtype.kind not in "iu" or not array.size or array.max() > 1 or array.min() < 0:
-            return
-        seen.update(np.unique(array).tolist())
-    if seen == {0, 1}:
-        raise UsageError(
-            "these scores are the integers 0 and 1 alone: labels, or hard decisions, which have no EER; give the "
-            "system's scores (errors of decisions: Scores.from_decisions), or floats if these really are its scores"
-        )
 
 
 def _of(value: float | Mapping[str, float], utterance: str, name: str) -> float:

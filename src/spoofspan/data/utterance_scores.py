@@ -13,6 +13,7 @@ from spoofspan.base.columns import ByUtterance, Flags, utterance_ids
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, refuse
 from spoofspan.base.hashing import ContentHash
 from spoofspan.base.times import Float64
+from spoofspan.data.distinct_values import DistinctValues
 from spoofspan.data.scores import Higher
 
 TRIALS = ("target", "nontarget", "spoof")
@@ -79,6 +80,11 @@ class UtteranceScores(ByUtterance):
             "find out why the system gave no number there",
         )
         return values
+
+    @cached_property
+    def distinct(self) -> DistinctValues:
+        """The distinct values, which tell scores from hard decisions."""
+        return DistinctValues.of(self.values)
 
     def _said_of(self, i: int) -> float:
         return float(self.values[i])

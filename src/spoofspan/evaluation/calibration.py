@@ -183,11 +183,11 @@ class LearningSet:
             raise UsageError("scores in time and scores of whole utterances do not go together; give one kind")
         for one in given:
             check_sides(references, one)
-            one.refuse_decisions("a calibration")
+            one.distinct.refuse("a calibration")
         references = cast("References", references)
         ordered = tuple(one.take(order_by_id(one.utterances)) for one in given)
         joint = joint_scores(ordered, names)
-        plan = options.plan_for(Measure("range-cllr"), joint.rows)
+        plan = options.plan(Measure("range-cllr"), joint.rows.hop)
         mass, _ = plan.mass(references, joint.rows)
 
         def sign(method: str, parameters: str) -> Signature:
@@ -207,7 +207,7 @@ class LearningSet:
         first: UtteranceScores = ordered[0]
         rows = UtteranceScores(first.utterances, np.arange(len(first), dtype=np.float64), "bonafide")
         corpora = [UtteranceCorpus(labels_of(truth), one) for one in (rows, *given)]
-        plan = corpora[0].plan(Measure("utterance-cllr"), options)
+        plan = corpora[1].plan(Measure("utterance-cllr"), options)
         mass, _ = corpora[0].mass(plan.rules)
 
         def sign(method: str, parameters: str) -> Signature:

@@ -70,8 +70,8 @@ def check(
     facts = _facts(references) | ({} if scores is None else _score_facts(scores))
     touched: tuple[Touched, ...] = ()
     problems: list[str] = []
-    if scores is not None and scores.decisions:
-        facts["scores"] += " hard decisions (no EER: measures at an operating point only)"
+    if scores is not None and scores.distinct.decided is not None:
+        facts["scores"] += f": {scores.distinct.decided} (no EER: measures at an operating point only)"
     for chosen in (strict, lenient):
         try:
             if scores is None:

@@ -15,11 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spoofspan.base.columns import host_array
-from spoofspan.base.errors import (
-    UndefinedMeasureError,
-    UsageError,
-    nearest_name,
-)
+from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, nearest_name, warn_user
 from spoofspan.base.numbers import shortest_text
 from spoofspan.base.times import SECOND, milliseconds, refuse_milliseconds
 from spoofspan.data.front_door import (
@@ -34,7 +30,7 @@ from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments, rules_for
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.evaluation.corpus import Corpus, Evaluation, corpus_of
+from spoofspan.evaluation.corpus import Corpus, CorpusInMemory, Evaluation, corpus_of
 from spoofspan.evaluation.measurement import BisectionMeasurement, Measurement
 from spoofspan.evaluation.plan import (
     EvaluationArguments,
@@ -436,7 +432,7 @@ def bisection_eer(
     (0.25, True)
     """
     check_sides(references, scores)
-    scores.refuse_decisions("an EER")
+    scores.distinct.refuse("an EER")
     plan = EvaluationOptions(convention, rules=rules).plan(Measure("range-eer"), scores.hop)
     rates = RangeRates(references, scores, plan.rules)
     result = bisect(rates, precision, quantiles)
@@ -450,7 +446,9 @@ def bisection_eer(
         int(rates.all_bona_fide),
         int(rates.all_spoof),
     )
-    notes = []
+    notes, cautions = [], scores.distinct.cautions(value)
+    for caution in cautions:
+        warn_user(f"bisection-eer: {caution}", SpoofspanWarning)
     if not result.reached:
         notes.append(f"the precision of {precision:g} was not reached: no quantile tried gives |FPR - FNR| below it")
     if not result.bracketed:
@@ -468,6 +466,7 @@ def bisection_eer(
         touched={entry.rule: entry for entry in rates.touched},
         utterances=len(rates.utterances),
         exact_value=Fraction(value),
+        warnings=cautions,
         notes=tuple(notes),
         signer=signer,
         bisection=result,
@@ -519,9 +518,10 @@ def best_possible(
     grid = Grid.over(labelling.extents, hop, "use")
     shares = bona_fide_shares(labelling, grid)
     perfect = Scores.from_columns(labelling.utterances, grid.offsets, shares, hop=hop, higher="bonafide")
-    measured = range_eer(
-        references.take(some), perfect, convention=convention, eer_rule=eer_rule or convention_rule, **rules
-    )
+    # these scores know the labels, so that they may be 0 and 1 only
+    plan = EvaluationOptions(convention, eer_rule or convention_rule, rules=rules).plan(Measure("range-eer"), hop)
+    (lay,) = CorpusInMemory(references.take(some), perfect).lay([plan])
+    measured = lay().cautioned()
     name = f"floor@{milliseconds(hop)}"
     signer = partial(_signed_as, name, measured)
     return replace(measured, measure=name, touched={entry.rule: entry for entry in touched}, signer=signer)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from spoofspan.base.columns import Flags, positions, utterance_of_rows
-from spoofspan.base.errors import NothingToMeasureError, UsageError, nearest_name
+from spoofspan.base.errors import NothingToMeasureError, SpoofspanWarning, UsageError, nearest_name, warn_user
 from spoofspan.base.hashing import ContentHash
 from spoofspan.base.progress import progress
 from spoofspan.base.times import Int64, duration_ns
@@ -175,18 +175,23 @@ class EventEvaluation:
         check_parameters(measure)
         event_rules(self.options)  # refuses before the threshold is computed
         if measure.event_kind.ranked and isinstance(self.system, Scores):
-            self.system.refuse_decisions(str(measure))
+            self.system.distinct.refuse(str(measure))
         prepared = self.prepared_for(measure)
         with progress(str(measure)):
             tally = prepared.tally(measure)
             found = tally.value(measure)
+        cautions: tuple[str, ...] = ()
+        if isinstance(self.system, Scores) and self.options.threshold_for(self.system) is None:
+            cautions = self.system.distinct.cautions(found.value)
+        for caution in cautions:
+            warn_user(f"{measure}: {caution}", SpoofspanWarning)
         interval = None
         if self.options.resampling is not None:
             from spoofspan.uncertainty.spreads import interval_of_system
 
             interval = interval_of_system(self._system(measure, prepared, found.value), self.options.resampling)
         signer = partial(self.sign, measure)
-        return prepared.about.measurement(measure, tally, found, signer=signer, interval=interval)
+        return prepared.about.measurement(measure, tally, found, signer=signer, interval=interval, warnings=cautions)
 
     def ready(self, measure: Measure) -> MeasuredEvents:
         """Take one measure for intervals, which leave out its clusters."""

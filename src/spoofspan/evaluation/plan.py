@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import milliseconds
+from spoofspan.data.distinct_values import DECISION_THRESHOLD, DistinctValues
 from spoofspan.data.front_door import RulesAndInputs
 from spoofspan.data.references import References
 from spoofspan.data.rules import RULES, Rules, Touched, rules_for
-from spoofspan.data.scores import DECISION_THRESHOLD, Higher, Scores
+from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.signature import (
     Signature,
     applied_rules,
@@ -255,9 +256,12 @@ class EvaluationOptions:
         boundaries: bool = False,
         training_resolution: float | None = None,
         copied_resolution: float | None = None,
+        distinct: DistinctValues | None = None,
     ) -> Plan:
         """Plan a measure of scores with a (coarsest) hop, None for ranges; of trials or of boundaries."""
         measure.kind.check(measure, trials=trials, boundaries=boundaries)
+        if distinct is not None and (self.threshold is None or not measure.at_threshold):
+            distinct.refuse(str(measure))
         if self.scores_are not in (None, "llr", "probability"):
             raise UsageError(f"scores_are={self.scores_are!r}: valid: 'llr', 'probability'")
         notes: tuple[str, ...] = ()
@@ -283,13 +287,12 @@ class EvaluationOptions:
             scores_are=self.scores_are,
             asv_scores=self.asv_scores if measure.kind.needs_asv else None,
             selection=self.selection,
+            distinct=distinct,
         )
         return replace(plan, notes=(*notes, *measure.kind.notes(plan)))
 
     def plan_for(self, measure: Measure, scores: Scores, *, boundaries: bool = False) -> Plan:
         """Plan a measure of given scores, which may be hard decisions, or scores of boundaries."""
-        if not measure.at_threshold:
-            scores.refuse_decisions(str(measure))
         hop = scores.hop
         return replace(self, threshold=self.threshold_for(scores)).plan(
             measure,
@@ -297,6 +300,7 @@ class EvaluationOptions:
             boundaries=boundaries,
             training_resolution=scores.training_resolution,
             copied_resolution=scores.copied_resolution if measure.resolution is not None else None,
+            distinct=scores.distinct,
         )
 
     def threshold_for(self, scores: Scores) -> float | None:

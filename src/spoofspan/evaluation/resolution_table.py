@@ -464,7 +464,7 @@ class _Rows:
 
         options = self.options
         if isinstance(scores, Scores):
-            scores.refuse_decisions("an EER")
+            scores.distinct.refuse("an EER")
         if not any(Measure.parse(one).basis == EVENT for one in measures):
             options = replace(options, smoothing=None, min_duration=0.0, merge_gap=0.0)
         with quietly():  # cautions are said below, with the place

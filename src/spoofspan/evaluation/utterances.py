@@ -162,7 +162,7 @@ class UtteranceCorpus(Corpus):
             raise UsageError(
                 f"{measure} needs scores in time; of utterance scores there is utterance-{measure.kind.name}"
             )
-        return options.plan(measure, None, trials=self.trials is not None)
+        return options.plan(measure, None, trials=self.trials is not None, distinct=self.scores_for(measure).distinct)
 
     def lay(self, plans: Sequence[Plan], *, signed: bool = True) -> Sequence[LayLater]:
         """For each plan, a function that makes its mass."""

@@ -333,7 +333,7 @@ class EER(_FrameMetric):
 
     def _warn(self, found: EerBracket) -> None:
         """Warn of wide bounds and of the wrong polarity; refuse the middle of bounds that say too little."""
-        cautions = polarity_caution(found.low, self.higher)
+        cautions = *self._first_pass().distinct().cautions(found.low), *polarity_caution(found.low, self.higher)
         if found.width > WIDE:
             text = f"the bins of the scores bound the EER only by {100 * found.low:.2f} and {100 * found.high:.2f} %"
             if found.width > TOO_WIDE and not self.bracket:
@@ -351,14 +351,18 @@ class EER(_FrameMetric):
 
     def bounds(self) -> EerBracket:
         """The bounds of the EER and of its threshold; with ``exact`` they are one number each."""
-        return self.eer_state().bracket(self._plan.eer_rule)
+        state = self._first_pass()
+        state.distinct().refuse(str(self._plan.measure))
+        return self._finished(state).bracket(self._plan.eer_rule)
 
     def eer_state(self) -> EerState:
         """The state on the host, to merge, store or read off; of this process, where nothing has been synchronised.
 
         With ``exact`` it is the state after all passes.
         """
-        state = self._first_pass()
+        return self._finished(self._first_pass())
+
+    def _finished(self, state: EerState) -> EerState:
         return self._after_all_passes(state) if self.exact else state
 
     def _first_pass(self) -> EerState:

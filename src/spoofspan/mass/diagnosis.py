@@ -138,7 +138,7 @@ def _fitting_frame(short: Int64, long: Int64, apart: int) -> tuple[float, int] |
 
 
 def score_unit_remedy(last_ends: Int64, extents: Int64) -> str | None:
-    """Which unit of the scores' times, or of the others, makes both end together; scores may stop a little early.
+    """Find the unit of the scores' times, or of the others, with which the ends agree; scores may end a little early.
 
     >>> score_unit_remedy(np.array([1_800_000_000_000]), np.array([1_810_000_000]))
     'the times of the scores look like milliseconds: as seconds they would fit 1 of 1 utterances; write them in seconds'

@@ -297,7 +297,7 @@ class Overlay:
         return hop_remedy(frames, self.labelling.extents - runs.origins, runs.hops.astype(np.float64))
 
     def undecided(self) -> tuple[tuple[Int64, Int64], tuple[Touched, ...]]:
-        """Rule 13: the bona fide and the spoofed time of each utterance under no score, and what all rules touched."""
+        """Rule 13: bona fide and spoofed time of each utterance without a score, and the time that rules decided."""
         labelling = self.labelling
         bona_fide, spoof = np.zeros((2, labelling.extents.size), np.int64)
         missing = np.flatnonzero(self.runs.covered() < labelling.extents)

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64, Int64
+from spoofspan.data.distinct_values import DistinctValues
 from spoofspan.data.references import BONA_FIDE
 from spoofspan.data.scores import Higher, Values
 from spoofspan.mass.score_mass import NS_PER_BLOCK, MassBlock, ScoreMass
@@ -271,6 +272,11 @@ class EerState:
             return self._first
         counted = self._histogram.totals(), self._histogram.undecided
         return Totals(self.higher, self.unit, self.uncovered, *counted[0], *counted[1])
+
+    def distinct(self) -> DistinctValues:
+        """The distinct scores, where these are two at most and the leading bits are all they have."""
+        found = self._histogram.distinct()
+        return DistinctValues(None if found is None else frozenset(mirrored(one, self.higher) + 0.0 for one in found))
 
     def next_pass(self) -> EerState:
         """An empty state that looks closer at where the crossing is; it must see all data once more."""

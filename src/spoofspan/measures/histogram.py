@@ -138,6 +138,13 @@ class Histogram:
             return rest_bits(self.dtype) == 0 or (self.fine and not self.longer)
         return self._step_bits == 0
 
+    def distinct(self) -> frozenset[float] | None:
+        """The distinct scores; None if they are more than two, or if bins are no single scores."""
+        occupied = self._starts[np.flatnonzero(self.sums.any(axis=0))]
+        if occupied.size > 2 or not self.is_last:
+            return None
+        return frozenset(score_of_code(int(code), self.dtype) for code in occupied)
+
     def emptied(self) -> Histogram:
         """Another one that looks at the same scores and has seen nothing."""
         return Histogram(self.dtype, self.index, self.fine)

@@ -129,7 +129,7 @@ class Kind(ABC):
 
     @property
     def taken(self) -> str:
-        """How its values are taken, in the table of measures."""
+        """Threshold of its values, in the table of measures."""
         return "with ASV scores" if self.needs_asv else "scores at their word" if self.declared else self.family
 
     def usage(self, basis: str) -> list[str]:
@@ -172,7 +172,9 @@ class Kind(ABC):
 
     def cautions(self, settings: MeasureSettings, found: Value) -> tuple[str, ...]:
         """Reasons to look twice at a value."""
-        return ()
+        if settings.distinct is None or settings.threshold is not None:
+            return ()
+        return settings.distinct.cautions(float(found.value))
 
     # What intervals ask: how a value changes if the amounts of some utterances do.
 
@@ -211,7 +213,10 @@ class EerKind(Kind):
         """A wide gap between both rates, or a value over 50 %."""
         from spoofspan.measures.eer import eer_cautions
 
-        return () if found.point is None else eer_cautions(float(found.value), found.point, settings.eer_rule)
+        few_values = super().cautions(settings, found)
+        if found.point is None:
+            return few_values
+        return *few_values, *eer_cautions(float(found.value), found.point, settings.eer_rule)
 
     def rates_formula(self, settings: MeasureSettings) -> Formula:
         """The mean of both rates."""
@@ -448,7 +453,7 @@ class EventKind(Kind):
 
     @property
     def taken(self) -> str:
-        """How its values are taken, in the table of measures."""
+        """Threshold of its values, in the table of measures."""
         return "of proposals, by confidence" if self.ranked else "of proposals"
 
     def has_mean(self, measure: Measure) -> bool:

@@ -24,6 +24,7 @@ from spoofspan.measures.catalogue import ALIASES, BASES, EVENT, EVENT_KINDS, KIN
 from spoofspan.measures.kind import EventKind, Value
 
 if TYPE_CHECKING:
+    from spoofspan.data.distinct_values import DistinctValues
     from spoofspan.data.utterance_scores import VerificationScores
     from spoofspan.mass.score_mass import ScoreMass
     from spoofspan.measures.costs import VerificationErrors
@@ -382,6 +383,7 @@ class MeasureSettings:
     threshold: float | None = None  # None: that of the EER, for measures at a threshold
     scores_are: ScoresAre | None = None
     asv_scores: VerificationScores | VerificationErrors | None = None  # of a speaker verification system, for the t-DCF
+    distinct: DistinctValues | None = field(default=None, repr=False)  # of the scores, where they are known
 
     @property
     def read_off(self) -> str:

@@ -17,10 +17,11 @@ from spoofspan.base.columns import chosen_ids, no_rows, order_by_id
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.tabular import Tabular
 from spoofspan.base.times import Float64, Int64
+from spoofspan.data.distinct_values import DECISION_THRESHOLD
 from spoofspan.data.front_door import RulesAndInputs, check_sides, opens_inputs
 from spoofspan.data.references import References
 from spoofspan.data.rules import rules_for
-from spoofspan.data.scores import DECISION_THRESHOLD, Higher, Scores
+from spoofspan.data.scores import Higher, Scores
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import UtteranceBlock
 from spoofspan.measures.eer import crossing_at, eer_of, equal_error_rate, step_among
@@ -232,12 +233,13 @@ def errors_by_utterance(
     rule = eer_rule or convention_rule
     own_rule = None
     if own_eer:
-        scores.refuse_decisions("an EER")
+        scores.distinct.refuse("an EER")
         own_rule = check_own_rule(rule)
     overlay = Overlay.of(references, scores, chosen)
     if threshold is None and scores.decisions:
         threshold = DECISION_THRESHOLD
     elif threshold is None and not everything:
+        scores.distinct.refuse("the threshold of the EER")
         point = equal_error_rate(overlay.mass()[0], rule).point
         threshold, everything = point.threshold, point.everything
     return errors_of_overlay(overlay, 0.0 if threshold is None else check_threshold(threshold), everything, own_rule)

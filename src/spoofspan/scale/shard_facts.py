@@ -8,6 +8,7 @@ from uuid import uuid4
 import numpy as np
 
 from spoofspan.base.errors import DataError
+from spoofspan.data.distinct_values import DistinctValues
 from spoofspan.data.references import BONA_FIDE, SPOOF
 from spoofspan.data.scores import Copies, Higher
 from spoofspan.evaluation.corpus import Shard
@@ -27,6 +28,7 @@ class ShardFacts:
     slack: frozenset[int] = frozenset()
     copies: Copies | None = None
     training_resolution: float | None = None
+    distinct: DistinctValues = field(default_factory=DistinctValues)
     empty: bool = False
 
     @classmethod
@@ -42,6 +44,7 @@ class ShardFacts:
             frozenset() if scores is None else frozenset(automatic_slack(scores)),
             None if scores is None else scores.copies,
             None if scores is None else scores.training_resolution,
+            DistinctValues() if scores is None else scores.distinct,
             references is None and scores is None,
         )
 
@@ -58,6 +61,7 @@ class CorpusFacts:
     slack: set[int] = field(default_factory=set)  # automatic, of the scores (ns)
     copies: Copies = field(default_factory=Copies)
     training_resolution: float | None = None  # seconds, if known
+    distinct: DistinctValues = field(default_factory=DistinctValues)
 
     @property
     def higher(self) -> Higher:
@@ -82,6 +86,7 @@ class CorpusFacts:
         self.known_higher = facts.higher
         self.slack |= facts.slack
         self.copies += Copies(1) if facts.copies is None else facts.copies
+        self.distinct += facts.distinct
         self.training_resolution = facts.training_resolution or self.training_resolution
         if facts.hop is not None:
             self.hop = facts.hop if self.hop is None else max(self.hop, facts.hop)

@@ -93,7 +93,13 @@ class ShardedCorpus(Corpus):
         """Plan a measure."""
         copied = self.facts.copies.resolution(self.hop) if measure.resolution is not None else None
         trained = self.facts.training_resolution
-        return options.plan(measure, self.hop, training_resolution=trained, copied_resolution=copied)
+        return options.plan(
+            measure,
+            self.hop,
+            training_resolution=trained,
+            copied_resolution=copied,
+            distinct=self.facts.distinct,
+        )
 
     def lay(self, plans: Sequence[Plan], *, signed: bool = True) -> Sequence[LayLater]:
         """For each plan, a function that makes its mass, after one pass over all shards for all plans."""

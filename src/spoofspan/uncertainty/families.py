@@ -17,9 +17,10 @@ import numpy as np
 
 from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64
+from spoofspan.data.distinct_values import DECISION_THRESHOLD
 from spoofspan.data.front_door import training_name
 from spoofspan.data.proposals import Proposals
-from spoofspan.data.scores import DECISION_THRESHOLD, Scores
+from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.measures.measure import Measure

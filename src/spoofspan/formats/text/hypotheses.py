@@ -18,8 +18,9 @@ import numpy as np
 
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.times import SECOND, duration_ns
+from spoofspan.data.distinct_values import DECISIONS
 from spoofspan.data.references import BONA_FIDE, LABELS, SPOOF, References
-from spoofspan.data.scores import DECISIONS, Scores, score_times
+from spoofspan.data.scores import Scores, score_times
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.recognition import Recognises
 from spoofspan.formats.sources import Source

@@ -150,7 +150,7 @@ def page_content(
     for scores in systems.values():
         if in_time:
             check_sides(references, scores)
-            scores.refuse_decisions("a report")  # type: ignore[union-attr] # is checked
+            scores.distinct.refuse("a report")
     if not in_time and (settings.timelines or settings.audio):
         raise UsageError(
             "timelines and sound need scores in time, and these are of whole utterances; leave timelines= and audio= "

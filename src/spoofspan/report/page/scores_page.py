@@ -108,7 +108,7 @@ class _System:
 
     @classmethod
     def of(cls, name: str, scores: Scores, settings: ScoresPageSettings) -> _System:
-        scores.refuse_decisions("a page of scores")
+        scores.distinct.refuse("a page of scores")
         how, threshold = settings.ranges, check_threshold(settings.thresholds[name])
         runs = runs_of(scores, how)
         found = proposals_from_runs(scores.utterances, runs, threshold, how)
