@@ -62,7 +62,7 @@ def _rising(ids: Sequence[Any]) -> bool:
     """
     try:
         return all(map(lt, ids, islice(ids, 1, None)))
-    except TypeError:  # what is no text is refused later
+    except TypeError:  # ids that are no text are refused later
         return False
 
 
@@ -91,7 +91,7 @@ def offsets_of(counts: Sequence[int] | Int64) -> Int64:
 
 
 def check_dict(given: Any, what: str, of_each: str) -> None:
-    """Refuse what is no dict by utterance: a list, an array, a data frame.
+    """Refuse anything but a dict by utterance, such as a list, an array or a data frame.
 
     >>> check_dict([0.1, 0.2], "frames", "its scores")
     Traceback (most recent call last):
@@ -144,9 +144,9 @@ def utterance_indices(chosen: Any, count: int) -> Int64:
 
 
 def host_array(values: Any) -> Any:
-    """A tensor of a training (on any device, with a gradient, in bfloat16) as an array, anything else as it is.
+    """Convert a tensor (on any device, with a gradient, in bfloat16) to an array; anything else is returned as it is.
 
-    No bit is lost: what NumPy has no type for becomes float32, which holds it.
+    The conversion is exact: types that NumPy lacks become float32, which holds them.
     """
     if not hasattr(values, "detach"):
         return values
@@ -341,7 +341,7 @@ def blocks(rows: Int64, weight: Int64, most_rows: int, most_weight: int) -> Iter
 
 
 def place_of(utterances: Sequence[str], offsets: Int64, row: int, item: str) -> str:
-    """Say where a row belongs, for messages.
+    """Describe the place of a row, for messages.
 
     >>> place_of(["u1", "u2"], np.array([0, 3, 5]), 4, "range")
     "utterance 'u2', range 1"
@@ -351,7 +351,7 @@ def place_of(utterances: Sequence[str], offsets: Int64, row: int, item: str) -> 
 
 
 def check_ranges(starts: Int64, ends: Int64, place: Callable[[int], str]) -> None:
-    """Refuse ranges that no rule could make sense of."""
+    """Refuse ranges that are wrong under every rule."""
     if not starts.size or (starts.min() >= 0 and ends.max() <= LONGEST and not (ends < starts).any()):
         return  # finding out which are bad takes longer than that none is
     bad = np.flatnonzero((ends < starts) | (starts < 0) | (ends > LONGEST))
@@ -393,7 +393,7 @@ def within_utterances(offsets: Int64, comparisons: Flags) -> Flags:
 def tidy_rows(
     offsets: Int64, starts: Int64, ends: Int64, *content: npt.NDArray[Any]
 ) -> tuple[Int64 | None, Int64, int]:
-    """Sort the ranges of each utterance by start, then end, then what else they hold, and drop empty ones.
+    """Sort the ranges of each utterance by start, then end, then their other columns, and drop empty ones.
 
     Returns the rows in their new order (None: all is well already), their offsets, and how many were dropped.
     """
@@ -431,7 +431,7 @@ def seconds_column(rows: Sequence[tuple[str, Sequence[Any]]], place: int, name: 
 
 
 class ByUtterance(NearAttributes):
-    """Utterances, each with what a corpus says of it."""
+    """A mapping from utterances to their content."""
 
     utterances: tuple[str, ...]
 
@@ -487,7 +487,7 @@ class ByUtterance(NearAttributes):
         return self.utterances
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """Each id with what is said of it, as of a dict."""
+        """Each id with its content, as of a dict."""
         return ((utterance, self._said_of(i)) for i, utterance in enumerate(self.utterances))
 
     def _repr_html_(self) -> str:

@@ -30,7 +30,7 @@ _STRING = re.compile(rb'"[^"\\]*(?:\\.?[^"\\]*)*(?:"|\Z)', re.DOTALL)
 # key: value, possibly indented; a colon within a key is not followed by a space
 _YAML_LINE = re.compile(r"(  )?([A-Za-z][^\s:\"#]*(?::[^\s:\"#]+)*):(?: +(\S.*))?")
 _YAML_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
-# what YAML reads as text without quotes, whatever its version; not a word that means a truth value or nothing
+# text that every version of YAML reads as such without quotes; no word for a truth value or null
 _YAML_PLAIN = re.compile(r"(?!(?:true|false|yes|no|on|off|null|y|n)$)[A-Za-z](?:[^:#]|:(?! |$)|(?<! )#)*", re.I)
 _STEPS = np.zeros(256, np.int8)
 _STEPS[list(b"[{")], _STEPS[list(b"]}")] = 1, -1
@@ -106,7 +106,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def parse_yaml(text: str) -> dict[str, Any]:
-    r"""Parse a small record in YAML; what is beyond that, and anything wrong, is a ``ValueError``.
+    r"""Parse a small record in YAML; any other YAML, and anything wrong, is a ``ValueError``.
 
     Lines are ``key: value``, or a key alone and further lines below it, indented by two spaces. A value is a number,
     plain text, or text in double quotes as in JSON. Comments have lines of their own.
@@ -187,7 +187,7 @@ def _yaml_lines(plain: Any) -> list[str]:
 
 
 def _yaml_scalar(value: Any) -> str:
-    """A value as JSON spells it, but for what YAML would read otherwise."""
+    """A value as in JSON, except where YAML would read that differently."""
     written = json.dumps(value, ensure_ascii=False)
     if isinstance(value, float):
         if not np.isfinite(value):

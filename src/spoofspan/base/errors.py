@@ -69,7 +69,7 @@ class UndefinedMeasureError(SpoofspanError, ValueError):
 
 
 class NothingToMeasureError(UndefinedMeasureError):
-    """The rules leave no utterance of a corpus, or of a shard of one; ``touched`` is what they did until then."""
+    """The rules leave no utterance of a corpus or a shard; ``touched`` lists what they decided until then."""
 
     def __init__(self, message: str, touched: Sequence[Any]) -> None:
         super().__init__(message)
@@ -86,7 +86,7 @@ class IntervalWarning(SpoofspanWarning):
 
 @dataclass
 class Problems:
-    """Collects what is wrong with the data, so that a user sees up to 20 problems at once.
+    """Collects problems of the data, so that a user sees up to 20 at once.
 
     >>> problems = Problems()
     >>> problems.add("utterance 'u1': score 3 is NaN")
@@ -138,9 +138,9 @@ _noted: ContextVar[list[Problems] | None] = ContextVar("noted", default=None)
 
 @contextmanager
 def noting_problems() -> Iterator[list[Problems]]:
-    """Note problems of the data instead of raising them, so that what comes after them is looked at too.
+    """Collect problems of the data instead of raising them, so that later problems are found too.
 
-    For checks alone: what is read or laid over each other afterwards is wrong, and must not be measured.
+    For checks only: data that were read meanwhile may be wrong, and must not be measured.
 
     >>> with noting_problems() as noted:
     ...     refuse([3], lambda row: f"score {row} is NaN", "replace it")
@@ -156,7 +156,7 @@ def noting_problems() -> Iterator[list[Problems]]:
 
 
 def refuse(bad: Collection[Any], describe: Callable[[Any], str], remedy: str) -> None:
-    """Raise one DataError that describes what is bad, up to 20 of it, and names the remedy; nothing if nothing is bad.
+    """Raise one DataError that describes up to 20 bad items and names the remedy; do nothing if there are none.
 
     >>> refuse([3], lambda row: f"score {row} is NaN", "replace it")
     Traceback (most recent call last):
@@ -182,7 +182,7 @@ def strangers(what: str, ids: Iterable[str], known: Iterable[str]) -> tuple[str,
 
 
 def reason_of(error: Exception) -> str:
-    """Message of an error without its remedy, which is for whoever asked for what failed.
+    """Message of an error without its remedy.
 
     >>> reason_of(UndefinedMeasureError("there is no spoofed time; check the labels"))
     'there is no spoofed time'
@@ -203,7 +203,7 @@ def nearest_name(name: str, valid: Iterable[str]) -> str:
 
 
 def dated_names(name: str, about: Mapping[str, str]) -> str:
-    """Return the dated versions of a name, each with what it is; empty if there are none.
+    """List the dated versions of a name with their descriptions; empty if there are none.
 
     >>> dated_names("tool", {"tool-2026-03": "means", "tool-2026-06": "maxima", "other": "minima"})
     'its rules changed, so the name needs a date; tool-2026-03: means; tool-2026-06: maxima'
@@ -213,7 +213,7 @@ def dated_names(name: str, about: Mapping[str, str]) -> str:
 
 
 def warn_user(text: str, category: type[Warning] = SpoofspanWarning) -> None:
-    """Warn, and point at the line outside of spoofspan that led here."""
+    """Warn, and point at the caller's line outside of spoofspan."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         level, frame = level + 1, frame.f_back
@@ -222,7 +222,7 @@ def warn_user(text: str, category: type[Warning] = SpoofspanWarning) -> None:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Say nothing of cautions: of wide gaps and few clusters, which small groups have, or that are said elsewhere."""
+    """Silence cautions that small groups always have (wide gaps, few clusters), or that are given elsewhere."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpoofspanWarning)
         yield

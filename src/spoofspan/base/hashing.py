@@ -49,7 +49,7 @@ class UtterancesHash:
         self._hashed.add_texts("ids", sorted(utterances))
 
     def digest(self) -> str:
-        """The hash of what was added."""
+        """The hash of all pieces."""
         return self._hashed.digest()
 
 

@@ -155,7 +155,7 @@ def part_of(target: Path) -> Path:
 
 
 def remove_parts(paths: Iterable[Path]) -> None:
-    """Remove what killed processes left of files that they wrote; refuse if one is still at it."""
+    """Remove partial files of killed processes; refuse if a process is still writing one."""
     for path in paths:
         with own_file(path, repr(str(path))):
             pass

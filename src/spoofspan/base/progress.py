@@ -1,6 +1,6 @@
-"""Progress: what is being done, how far it is and how long it will take.
+"""Progress of long tasks: description, share done, and time left.
 
-Code that may take long says what it does. Nothing is printed unless someone shows it, as the command line does::
+Code that may take long reports its progress. Nothing is printed unless a display is active, as in the command line::
 
     with progress("reading scores.txt", total=size, unit="B") as advance:
         advance(4096)
@@ -41,9 +41,9 @@ _display: ContextVar[_Display | None] = ContextVar("display", default=None)
 
 @contextmanager
 def progress(what: str, total: int | None = None, unit: str = "") -> Iterator[Advance]:
-    """Say what is being done, and of how much; call what this yields with how much more is done.
+    """Report a task and its size; yields a function to call with each amount of work that is done.
 
-    A negative amount is work that has to be done again.
+    A negative amount is work that has to be repeated.
 
     >>> with progress("counting", total=3) as advance:
     ...     for _ in range(3):
@@ -184,7 +184,7 @@ class _Display:
 
 
 def _new_bar(task: _Task, stream: TextIO, terminal: bool) -> Progress:
-    """A line with what is known of a task: how long it has lasted, or its share, amount, speed and time left."""
+    """A line about a task: its elapsed time, or its share, amount, speed and time left."""
     from rich import progress as rich
     from rich.console import Console
 

@@ -40,7 +40,7 @@ class Tabular(NearAttributes):
 
 
 def html_table(about: str, rows: Sequence[Sequence[str]], head: Sequence[str] | None = None, more: str = "") -> str:
-    """A small table for notebooks, with what it is about above it."""
+    """A small table for notebooks, with a caption above it."""
     from html import escape
 
     lines = [] if head is None else ["".join(f"<th>{escape(name)}</th>" for name in head)]

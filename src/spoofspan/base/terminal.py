@@ -18,7 +18,7 @@ from typing import TextIO
 STYLES = {"strong": "1", "faint": "2", "error": "1;31", "warning": "33"}
 NARROWEST = 40
 SHOWN_OF_A_KIND = 2  # warnings; more of them are counted
-# what differs between warnings of one kind: names before a colon, words in quotes, numbers
+# the varying parts of warnings of one kind: names before a colon, words in quotes, numbers
 VARYING = re.compile(r"^[\w./@={}-]+(?= \S*:)|^[^\s:]+(?=:)|'[^']*'|\"[^\"]*\"|[-+]?\d[\d.,]*\S*")
 
 

@@ -1,4 +1,4 @@
-"""Ids without folders and endings of sound files, for files that name the same utterances differently."""
+"""Removal of folders and file extensions from ids, for files that name the same utterances differently."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class PavMap:
     knots: tuple[float, ...]
 
     def ratios(self, columns: Sequence[Float64]) -> Float64:
-        """As of :class:`AffineMap`; there is one column."""
+        """Calibrated scores, as of :class:`AffineMap`; there is one column."""
         (column,) = columns
         low, high = self.scores[0], self.scores[-1]
         with np.errstate(invalid="ignore"):
@@ -74,7 +74,7 @@ class PavMap:
 
     @classmethod
     def from_pairs(cls, pairs: Any) -> PavMap:
-        """Read what :attr:`pairs` gave."""
+        """Build from :attr:`pairs`."""
         scores, knots = zip(*pairs, strict=True)
         if not (np.abs([scores, knots]) < LARGEST).all() or (np.diff(scores) < 0).any() or (np.diff(knots) < 0).any():
             raise ValueError("knots must be finite and must not fall")
@@ -89,7 +89,7 @@ class PavFusionMap:
     sum: AffineMap
 
     def ratios(self, columns: Sequence[Float64]) -> Float64:
-        """As of :class:`AffineMap`."""
+        """Calibrated scores, as of :class:`AffineMap`."""
         return self.sum.ratios([one.ratios([column]) for one, column in zip(self.maps, columns, strict=True)])
 
 
@@ -241,7 +241,7 @@ class Calibration:
     # ---------------------------------------------------------------- as plain data
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, which :meth:`from_dict` takes back; JSON keeps every digit."""
+        """Convert to plain data, which :meth:`from_dict` reads; JSON keeps every digit."""
         systems: list[dict[str, Any]] = [
             {"name": name, "higher": high} for name, high in zip(self.systems, self.higher, strict=True)
         ]

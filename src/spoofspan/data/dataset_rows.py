@@ -112,7 +112,7 @@ def scores_from_rows(
 
 
 def _array(values: Any, dtype: str) -> Any:
-    """A list as an array; arrays stay, and decisions and what is no list of numbers are left to be refused."""
+    """Convert a list of numbers to an array; anything else is returned as it is, to be refused later if it is wrong."""
     if not isinstance(values, list | tuple) or (values and isinstance(values[0], bool)):
         return values
     try:

@@ -1,4 +1,4 @@
-"""The front door of Python: whatever people have becomes references and scores.
+"""Conversion of arguments: everything that can stand for references and scores becomes such.
 
 Every measuring function takes its first two arguments through :func:`opens_inputs`, so all of them accept the same:
 
@@ -12,7 +12,7 @@ scores                             ``Scores``, ``UtteranceScores``, ``Proposals`
                                    ``higher=``; rows of a data set
 ================================== ================================================================================
 
-Arrays may be lists, NumPy arrays or tensors. What the data do not say is asked for, never guessed.
+Arrays may be lists, NumPy arrays or tensors. Properties that the data do not state are asked for, never guessed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 SIDES = (References, Protocol, TrialKey, Scores, UtteranceScores, Proposals)
 OF_FRAMES = ", hop=0.02, higher='bonafide'"
-# What each option says, for the message that asks for it.
+# Description of each option, for the message that asks for it.
 ASKED = {
     "hop": "how long a frame is (hop=, in seconds)",
     "higher": "what high scores mean (higher='bonafide' or higher='spoof')",
@@ -62,7 +62,7 @@ class InputArguments(TypedDict, total=False):
 
 
 class RulesAndInputs(RuleArguments, InputArguments, total=False):
-    """The rules, and what references and scores may leave open."""
+    """The rules, and properties that references and scores may leave open."""
 
 
 def opens_inputs(
@@ -99,7 +99,7 @@ def opens_inputs(
 
 
 class FrontDoor:
-    """Converts references and scores, and watches that every option was used."""
+    """Converts references and scores, and checks that every option was used."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self.options = {name: value for name, value in options.items() if value is not None}
@@ -122,7 +122,7 @@ class FrontDoor:
         return found.get(system) if isinstance(found, Mapping) and system in found else found
 
     def asked(self, what: str, *names: str, system: Any = None) -> dict[str, Any]:
-        """Options without which the data mean nothing."""
+        """Options that the data need; missing ones are asked for."""
         found = {name: self.option(name, system) for name in names}
         if missing := [ASKED[name] for name, value in found.items() if value is None]:
             added = "add both" if len(missing) > 1 else "add it"
@@ -224,7 +224,7 @@ class FrontDoor:
         return given
 
     def _confirm(self, name: str, stated: Any, system: Any) -> None:
-        """Refuse an option that contradicts what scores say themselves."""
+        """Refuse an option that contradicts the scores."""
         if name not in self.options or (name == "hop" and stated is None):
             return
         wanted = self.options[name]
@@ -370,11 +370,11 @@ def _refuse_splits(given: Mapping[Any, Any], first: Any) -> None:
         raise UsageError(f"these are {len(given)} splits of a data set; give one of them: dataset[{name!r}]")
 
 
-# ---------------------------------------------------------------- what is not converted is refused
+# ---------------------------------------------------------------- checks
 
 
 def check_sides(references: Any, scores: Any, *, proposals: bool = False) -> None:
-    """Refuse swapped arguments, dicts, data frames and paths, each with what makes the right thing of it.
+    """Refuse swapped arguments, dicts, data frames and paths; the message names the call that converts them.
 
     >>> check_sides({"u1": [(0.0, 1.0, "spoof")]}, None)
     Traceback (most recent call last):
@@ -391,7 +391,7 @@ def _refuse_swapped(references: Any, scores: Any) -> None:
 
 
 def check_references(references: Any) -> None:
-    """Refuse what are no references."""
+    """Refuse anything but references."""
     if isinstance(references, Protocol) or (
         isinstance(references, Mapping) and references and all(isinstance(one, str) for one in references.values())
     ):
@@ -404,7 +404,7 @@ def check_references(references: Any) -> None:
 
 
 def check_scores(scores: Any, *, proposals: bool = False) -> None:
-    """Refuse what are no scores in time, nor proposals where these may stand for them."""
+    """Refuse anything but scores in time, or proposals where these are allowed."""
     if isinstance(scores, UtteranceScores):
         raise UsageError(
             "scores must be Scores, which have times, not UtteranceScores: evaluate_utterances(references, scores)"
@@ -418,14 +418,14 @@ def check_scores(scores: Any, *, proposals: bool = False) -> None:
 
 
 def check_truth(truth: Any) -> None:
-    """Refuse what neither says when nor which utterances are spoofed."""
+    """Refuse anything but references, or labels of utterances."""
     if not isinstance(truth, References | Mapping | Protocol):
         kind = type(truth).__name__
         raise UsageError(f"references, or labels as {{utterance: 'spoof'}}, come first, not a {kind}; then scores")
 
 
 def check_utterance_scores(scores: Any) -> None:
-    """Refuse what are no scores of whole utterances.
+    """Refuse anything but scores of whole utterances.
 
     >>> check_utterance_scores({"u1": 0.9})
     Traceback (most recent call last):
@@ -461,7 +461,7 @@ def separate_seeds(systems: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def check_systems(systems: Any) -> None:
-    """Refuse what is no dict of systems: a list, or the scores of one alone."""
+    """Refuse anything but a dict of systems, such as a list, or the scores of one system."""
     if not isinstance(systems, Mapping):
         raise UsageError(
             f"systems must be a dict, name -> scores, not a {type(systems).__name__}: {{'a': scores, 'b': others}}"

@@ -51,12 +51,12 @@ class MissBound:
 
     @property
     def decision(self) -> str:
-        """Amount called spoof."""
+        """The inequality, in words."""
         return f"spoof iff score {'<' if self.higher == 'bonafide' else '>'} {self.threshold!r}"
 
     @property
     def promise(self) -> str:
-        """What holds, of what, and of what it does not."""
+        """The guarantee in words, and its limits."""
         what = "spoofed time" if self.unit == "time" else "spoofed utterances"
         text = (
             f"of the {what} of a new {self.drawn_by}, at most {100 * self.miss_rate:g} % is missed on average, for "

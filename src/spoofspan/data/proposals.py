@@ -1,4 +1,4 @@
-"""Proposals: ranges that a system believes to be spoofed, each with a confidence; they may overlap."""
+"""Proposals of a system: ranges called spoof, each with a confidence; they may overlap."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from spoofspan.base.times import SECOND, Float64, Int64, times_ns
 
 @dataclass(frozen=True, eq=False)
 class Proposals(ByUtterance):
-    """Ranges that a system believes to be spoofed, as columns; their order is kept. Build with :meth:`from_ranges`.
+    """Ranges that a system calls spoof, as columns in their given order. Build with :meth:`from_ranges`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Protocol: what a corpus says of whole utterances: speaker, attack and label of each."""
+"""Protocol of a corpus: speaker, attack and label of each utterance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules: what a gap, a missing tail or an overlap means. Conventions: named sets of rules.
+"""Rules for gaps, missing tails, overlaps and the like. Conventions: named sets of rules.
 
 A rule is declared once, as a field of :class:`Rules`: its type and values, its default, a line of help and an
 explanation. Validation, signatures, the flags of the command line, their completion and ``spoofspan explain`` read that
@@ -66,11 +66,11 @@ class Rule:
     values: tuple[str, ...]  # its names, the default first; empty where it is a number, a flag or regions
     help: str
     explanation: str
-    of: tuple[str, ...]  # what depends on it: measures of "range", "point", or the reading of "references"
+    of: tuple[str, ...]  # its dependents: measures of "range", "point", or the reading of "references"
     signed: Signed
 
     def check(self, value: Any) -> None:
-        """Refuse what is no value of this rule."""
+        """Refuse invalid values of this rule."""
         given = value is not None or self.default is not None
         if self.kind == "choice" and given and value not in self.values:
             raise UsageError(f"{self.name}={value!r}: {nearest_name(value, self.values)}")
@@ -368,7 +368,7 @@ Rules.__doc__ = cleandoc(Rules.__doc__ or "").replace(
 
 @dataclass(frozen=True)
 class Convention:
-    """A named set of rules: what one tool or text does, per measure. A measure it lacks is an error.
+    """A named set of rules: those of one tool or text, per measure. A measure it lacks is an error.
 
     Parameters
     ----------
@@ -495,7 +495,7 @@ def rules_for(
     return replace(rules, **overrides), eer_rule
 
 
-# What other libraries call an argument, and what to write here.
+# Names of arguments in other libraries, and their equivalents here.
 OTHER_ARGUMENTS = {
     **dict.fromkeys(("measure", "metric", "metrics"), "measures=['range-eer', ...] of evaluate"),
     **dict.fromkeys(("alpha", "ci", "confidence_level"), "confidence=0.95"),

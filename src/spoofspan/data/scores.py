@@ -1,4 +1,4 @@
-"""Scores: what a system said, a piecewise-constant function of time per utterance.
+"""Scores of a system: a piecewise-constant function of time per utterance.
 
 Two layouts: uniform **frames** (a hop, an optional start, an optional window longer than the hop)::
 
@@ -149,7 +149,7 @@ class Scores(ByUtterance):
         hop
             The spacing of the frames: one, or one by utterance.
         higher
-            What high scores mean, ``"bonafide"`` or ``"spoof"``; it is never guessed.
+            Meaning of high scores, ``"bonafide"`` or ``"spoof"``; it is never guessed.
         start
             Where the first frame begins: one, or one by utterance.
         window

@@ -1,4 +1,4 @@
-"""Scores without time: what a system said of each utterance as a whole, and a speaker verification system of trials."""
+"""Scores without time: one per utterance, and those of a speaker verification system by kind of trial."""
 
 from __future__ import annotations
 

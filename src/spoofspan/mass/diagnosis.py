@@ -1,7 +1,7 @@
-"""Diagnosis of two sides that do not fit each other: the hop, the unit of the times, or the ids.
+"""Diagnosis of references and scores that do not match: the hop, the unit of the times, or the ids.
 
-Each function looks at what both sides say of the same utterances, and returns a remedy as a sentence, or None where the
-data do not tell. A remedy is named only if it fits :data:`MOST` of the utterances.
+Each function compares both sides of the same utterances, and returns a remedy as a sentence, or None if there is no
+evidence. A remedy is named only if it fits :data:`MOST` of the utterances.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def empty_remedy(scores: Int64) -> str | None:
 
 
 def hop_remedy(frames: Int64, extents: Int64, hops_ns: Float64) -> str | None:
-    """Which hop, or which unit of durations, makes frames and durations fit, where the hop at hand fits too few."""
+    """Find the hop, or the unit of durations, that makes frames and durations fit, if the given hop fits too few."""
     if (empty := empty_remedy(frames)) is not None:
         return empty
     filled = frames > 0
@@ -97,7 +97,7 @@ def hop_remedy(frames: Int64, extents: Int64, hops_ns: Float64) -> str | None:
 def unit_remedy(
     last_ends: Int64, extents: Int64, times_of: str = "references", lengths: str = "durations", apart: int = 5_000_000
 ) -> str | None:
-    """Which unit of the durations, or of the ranges, makes both end together, at most so many ns ``apart``.
+    """Find the unit of the durations, or of the ranges, with which their ends agree to within ``apart`` ns.
 
     >>> unit_remedy(np.array([151 * 10**9]), np.array([3_030_000_000]))
     'the times of the references look like frames of 20 ms: as seconds they would fit 1 of 1 utterances; write them in \

@@ -1,14 +1,14 @@
 """A labelling: one label for every instant of an utterance.
 
-References say what somebody wrote down; a :class:`Labelling` says what counts::
+References are labels as annotated; a :class:`Labelling` has the labels that count::
 
     references     [ bona fide )  [ spoof )[nonspeech)[ bona fide )
     labelling     |. bona fide .|.|. spoof .|. ignored .|. bona fide .|      gaps=bonafide, nonspeech=ignore
     ends                        e0 e1       e2          e3            e4 = extent
 
-Its runs of one label touch each other and fill [0, extent). What can be done with it: :func:`overwrite` some time,
-:func:`cut_at` the edges of ranges, :func:`cut_at_both`. :func:`label_references` makes it of references, by rules 1 to
-7 of ``docs/rules.md``.
+Its runs of one label touch each other and fill [0, extent). Operations: :func:`overwrite` some time, :func:`cut_at` the
+edges of ranges, :func:`cut_at_both`. :func:`label_references` makes it from references, by rules 1 to 7 of
+``docs/rules.md``.
 """
 
 from __future__ import annotations
@@ -267,7 +267,7 @@ class _Ranges:
         )
 
     def cut(self, extents: Int64, touched: list[Touched]) -> None:
-        """Rule 2: what lies past the extent does not exist."""
+        """Rule 2: cut ranges at the extent."""
         limit = extents[utterance_of_rows(self.offsets)]
         past = np.maximum(self.ends - np.maximum(limit, self.starts), 0)
         note_touched(touched, "extent", "cut-at-duration", sum_by_utterance(past, self.offsets))
@@ -293,7 +293,7 @@ class _Ranges:
         )
 
     def fill(self, extents: Int64, rules: Rules, touched: list[Touched]) -> Labelling:
-        """Rule 4: give gaps a label; what is left touches and fills [0, extent)."""
+        """Rule 4: label the gaps; the runs of the result fill [0, extent)."""
         after = extents - self.last_ends
         if self.joined and not after.any():
             return Labelling(self.utterances, extents, self.offsets, self.ends, self.labels)
@@ -382,7 +382,7 @@ def _edges_with_collar(labelling: Labelling, which: CollarEdges) -> tuple[Int64,
 
 
 def _ignore_outside_regions(labelling: Labelling, regions: Regions, touched: list[Touched]) -> Labelling:
-    """Rule 7: ignore what lies outside the regions."""
+    """Rule 7: ignore time outside the regions."""
     outside: list[tuple[int, int, int]] = []
     for i, (utt, extent) in enumerate(zip(labelling.utterances, labelling.extents.tolist(), strict=True)):
         position = 0
@@ -456,7 +456,7 @@ def fill_as_written(references: References, extents: Int64) -> Labelling:
 
 
 def note_touched(touched: list[Touched], rule: str, value: str, by_utterance: Int64) -> None:
-    """Add what a rule decided, given in ns per utterance, if it decided anything."""
+    """Note the time that a rule decided, in ns per utterance, if there is any."""
     count = int((by_utterance != 0).sum())
     if count:
         touched.append(Touched(rule, value, exact_sum(by_utterance), count))

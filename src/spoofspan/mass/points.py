@@ -59,7 +59,7 @@ OF_POINTS = ("min", "mean", "max")  # the others are of whole utterances
 
 
 def check_resolution(resolution: float, name: str = "resolution") -> float:
-    """Return a resolution in seconds, or say what is wrong with it."""
+    """Return a valid resolution in seconds; refuse others."""
     if duration_ns(resolution, name) <= 0:
         raise UsageError(f"{name}={resolution!r}: must be positive (seconds)")
     return float(resolution)
@@ -218,7 +218,7 @@ def point_mass_with(
     rules: Rules,
     lay: Lay = Overlay.of,
 ) -> tuple[ScoreMass, tuple[Touched, ...]]:
-    """Lay references and scores over each other point by point, under the given rules."""
+    """Overlay references and scores point by point, under the given rules."""
     resolution = check_resolution(resolution)
     check_pooling(rules.pooling, scores, whole_utterances=resolution >= WHOLE_UTTERANCE)
     overlay = lay(references, scores, rules)
@@ -328,7 +328,7 @@ def pooled_type(pooling: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def lowest_or_highest(pooling: str) -> np.ufunc:
-    """What takes the score of a pooling that takes one."""
+    """The operation of a pooling that selects one score."""
     return np.maximum if pooling == "max" else np.minimum
 
 

@@ -226,7 +226,7 @@ def overlay_block(labelling: Labelling, runs: ScoreRuns) -> MassBlock:
     """Return the time of both classes under each score run; both sides are of the same utterances."""
     offsets, edges, labels = labelling.offsets, labelling.ends, labelling.labels
     # Whole runs: as many as start inside each stretch of one label. Rows without time go to the last stretch.
-    next_row, rest = runs.cut_at(offsets, edges)  # where the stretch after an edge begins
+    next_row, rest = runs.cut_at(offsets, edges)  # the first row of the stretch after an edge
     next_row[offsets[1:] - 1] = runs.offsets[1:]
     classes = np.repeat(labels, np.diff(next_row, prepend=0))
     durations, odd, odd_by = runs.durations()
@@ -237,7 +237,7 @@ def overlay_block(labelling: Labelling, runs: ScoreRuns) -> MassBlock:
         cut, rest, giver, taker = cut[:0], rest[:0], giver[:0], taker[:0]
 
     def exceptions(label: int) -> Int64:
-        """What odd runs, and then runs that an edge cuts, have of a label beside what all have."""
+        """Time of a label in odd runs, then in runs cut by an edge, relative to the common amount."""
         gain = (taker == label).view(np.int8) - (giver == label).view(np.int8)
         return np.concatenate((odd_by * (classes[odd] == label), rest * gain))
 
@@ -288,7 +288,7 @@ class Overlay:
 
     @property
     def hop_remedy(self) -> str | None:
-        """Which hop, or unit, would leave no time without a score, if the lengths of scores and durations tell."""
+        """The hop, or unit, that would leave no time without a score, if lengths of scores and durations tell."""
         if not isinstance(self.runs, FrameRuns):
             return empty_remedy(np.diff(self.runs.offsets)) or score_unit_remedy(
                 self.runs.last_ends(), self.labelling.extents
@@ -337,14 +337,14 @@ class Overlay:
         return (bona_fide, spoof), tuple(touched)
 
     def part(self) -> tuple[RangePart, tuple[Touched, ...]]:
-        """The only part of its mass, and what the rules touched."""
+        """The only part of its mass, and the time that the rules decided."""
         undecided, touched = self.undecided()
         ignored = self.rules.uncovered == "ignore"
         counted = [np.zeros_like(column) if ignored else column for column in undecided]
         return RangePart(self.labelling, self.runs, *counted), touched
 
     def mass(self) -> tuple[ScoreMass, tuple[Touched, ...]]:
-        """Time of each class under each score, and what the rules touched."""
+        """Time of each class under each score, and the time that the rules decided."""
         part, touched = self.part()
         return ScoreMass((part,), self.runs.higher, "ns", self.rules.uncovered, range_basis(self.rules)), touched
 

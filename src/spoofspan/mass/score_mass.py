@@ -1,13 +1,13 @@
-"""ScoreMass: how long bona fide speech, and how long spoofed speech, lasted under each score. Read this module first.
+"""ScoreMass: the duration of bona fide and of spoofed speech under each score. Read this module first.
 
-A reference says when an utterance is spoofed, a system gives every stretch of time a score. Lay one over the other
-(frames of 20 ms)::
+References state when an utterance is spoofed; a system gives each stretch of time a score. Overlay both (frames of
+20 ms)::
 
     reference   |      bona fide      |        spoof        |   bona fide   |
     scores      |   0.9   |   0.8   |   0.3   |   -0.2  |   0.1   |   0.7   |
     ms          0         20        40 45     60        80  88    100       120
 
-and count, for each score, the time of both classes under it::
+and sum, for each score, the time of both classes under it::
 
     score       0.9   0.8   0.3  -0.2   0.1   0.7
     bona fide    20    20     5     0    12    20      77
@@ -87,14 +87,14 @@ class ScoreMass:
     Parameters
     ----------
     parts
-        What computes the mass block by block: one part for each corpus or shard. :func:`spoofspan.overlay` and
+        Parts that compute the mass block by block: one for each corpus or shard. :func:`spoofspan.overlay` and
         :func:`spoofspan.point_mass` make them.
     higher
-        What high scores mean, ``"bonafide"`` or ``"spoof"``.
+        Meaning of high scores, ``"bonafide"`` or ``"spoof"``.
     unit
-        What is counted: ``"ns"``, ``"points"`` or ``"utterances"``.
+        Unit of the amounts: ``"ns"``, ``"points"`` or ``"utterances"``.
     uncovered
-        What time under no score counts as, a value of the rule of that name.
+        Treatment of time without a score: a value of the rule of that name.
     basis
         The rules and the resolution under which it was made; only masses of the same basis add.
 
@@ -218,7 +218,7 @@ class ScoreMass:
 
 @dataclass(frozen=True, eq=False)
 class MassBlock:
-    """A piece of a ScoreMass: scores in bona fide polarity, the two columns, and what no score decides.
+    """A piece of a ScoreMass: scores in bona fide polarity, both columns, and the amounts without a score.
 
     Most scores lie under one class for as long as all others, so the columns are written as one class per score, one
     amount for all, and a few exceptions: what ``more_bona_fide`` and ``more_spoof`` add in certain rows.
@@ -313,7 +313,7 @@ class MassBlock:
 
 @dataclass(frozen=True, eq=False)
 class UtteranceBlock:
-    """A block whose rows are known to belong to utterances first to last - 1, and what no score decides in each."""
+    """A block with the rows of utterances first to last - 1, and the amounts without a score in each utterance."""
 
     first: int
     last: int

@@ -1,6 +1,6 @@
 """Score runs: one score, or none, for every instant of an utterance.
 
-Scores say what a system wrote; score runs are what lies inside [0, extent), in order and without overlap::
+Scores are as the system wrote them; score runs lie inside [0, extent), in order and without overlap::
 
     scores          | 0.9 | 0.8 | 0.7 | -0.2 | -0.4 |-0.4 |
     score runs      [ 0.9 | 0.8 | 0.7 | -0.2 | -0.4 )
@@ -79,7 +79,7 @@ class FrameRuns:
     hops: Int64
     origins: Int64
     used: Int64  # runs with time inside the extent; rows after them have none
-    last: Int64  # where the last used run ends
+    last: Int64  # end of the last used run
 
     def block(self, first: int, last: int) -> FrameRuns:
         """Return the runs of utterances first to last - 1, in bona fide polarity."""
@@ -267,7 +267,7 @@ ScoreRuns = FrameRuns | RangeRuns
 
 
 def prepare_scores(scores: Scores, extents: Int64, rules: Rules) -> tuple[ScoreRuns, list[Touched]]:
-    """Apply rules 8 to 13 to scores, given the extent of each utterance; also returns what the rules touched."""
+    """Apply rules 8 to 13 to scores, given the extent of each utterance; also returns the time each rule decided."""
     touched: list[Touched] = []
     if rules.slack is not None:
         refuse_milliseconds(duration_ns(rules.slack, "slack"), extents, "slack")
@@ -342,7 +342,7 @@ def _cut_overlong(
     touched: list[Touched],
     diagnosis: Callable[[], str | None] = lambda: None,
 ) -> None:
-    """Rule 9; a ``diagnosis`` says what else could be wrong, if anything."""
+    """Rule 9; ``diagnosis`` names another likely cause, if any."""
     refused = np.flatnonzero(late > LATE_FRAMES) if rules.overlong == "error" else np.empty(0, np.intp)
     if refused.size:
         refuse(
@@ -417,7 +417,7 @@ def _refuse_other_units(last_ends: Int64, extents: Int64) -> None:
 
 
 def _only_scores(runs: RangeRuns, past: Int64, sticks_out: Int64) -> Int64:
-    """Of the rows that stick out that are the first of utterances that have no row but those that end too late."""
+    """Select the first row that sticks out of each utterance whose rows all end too late."""
     left = np.diff(runs.offsets) - _sums_at(runs, past, np.ones_like(past))
     utterance, first = np.unique(np.searchsorted(runs.offsets, sticks_out, side="right") - 1, return_index=True)
     found: Int64 = first[left[utterance] == 0]
@@ -466,7 +466,7 @@ def resolve_overlaps(utterances: tuple[str, ...], runs: RangeRuns, rules: Rules,
         nested = within_utterances(runs.offsets, runs.ends[1:] < runs.ends[:-1])
         if nested.any():
             _refuse_overlaps(utterances, runs, nested, "ranges inside ranges have no border; use 'min' or 'mean'")
-        # which of two scores over the same time comes first would be for their values to decide, and so for polarity
+        # the order of two scores over the same time would depend on their values, and so on polarity
         both = inside & (runs.starts[1:] == runs.starts[:-1])
         both[both] = (runs.ends[1:][both] == runs.ends[:-1][both]) & (runs.values[1:][both] != runs.values[:-1][both])
         if both.any():

@@ -107,7 +107,7 @@ class ConfusionMatrix:
 
     @property
     def answered(self) -> Any:
-        """What is called positive or negative."""
+        """Amount called positive or negative."""
         return self.true_positive + self.false_positive + self.false_negative + self.true_negative
 
     def _each(self, change: Callable[[Any], Any]) -> ConfusionMatrix:
@@ -119,7 +119,7 @@ class ConfusionMatrix:
 
 @dataclass(frozen=True)
 class Formula:
-    """A ratio of amounts: its text, which direction is better, what it cannot do without, and its two terms.
+    """A ratio of amounts: its text, the better direction, the amounts it requires, and its two terms.
 
     The terms use only sums and products (and one a root), so that the same formula serves integers and arrays.
     """
@@ -143,7 +143,7 @@ class Formula:
         return Fraction(*self.terms(matrix))
 
     def required(self, matrix: ConfusionMatrix, positive: Positive) -> Iterator[tuple[Any, str]]:
-        """The amounts that must not be 0, and what it means if one is."""
+        """Amounts that must not be 0, each with the reason to give if it is."""
         names = {"spoof": "spoof", "bonafide": "bona fide"}
         other: Positive = "bonafide" if positive == "spoof" else "spoof"
         reasons = {

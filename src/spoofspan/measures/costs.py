@@ -96,7 +96,7 @@ def dcf_formula(**costs: Fraction | float) -> CostFormula:
 def actual_cost(
     curve: ErrorCurve, formula: CostFormula, scores_are: ScoresAre, prior: Fraction | float = EVEN
 ) -> Value:
-    """A cost at the threshold that is best for scores that are what they are declared to be."""
+    """A cost at the threshold that is best if the scores are what they are declared to be."""
     point = curve.at(threshold_of_ratio(curve, scores_are, formula.ratio, prior))
     return Value(formula.at(point), point)
 
@@ -139,7 +139,7 @@ def cost_formula(
 def _class_costs(
     p_spoof: Fraction | float = 0.05, cost_miss: Fraction | float = 1, cost_false_alarm: Fraction | float = 10
 ) -> tuple[Fraction, Fraction]:
-    """What calling all bona fide spoof, and all spoof bona fide, costs."""
+    """Costs of calling all bona fide spoof, and all spoof bona fide."""
     share = inside_0_1(p_spoof, "p_spoof")
     costs = as_fraction(cost_miss, "cost_miss"), as_fraction(cost_false_alarm, "cost_false_alarm")
     for name, cost in zip(("cost_miss", "cost_false_alarm"), costs, strict=True):
@@ -149,7 +149,7 @@ def _class_costs(
 
 
 def inside_0_1(number: Fraction | float, name: str) -> Fraction:
-    """A share as a fraction; what does not lie between 0 and 1 is refused."""
+    """A share as a fraction; it must lie strictly between 0 and 1."""
     share = as_fraction(number, name)
     if not 0 < share < 1:
         raise UsageError(f"{name} must lie between 0 and 1, not be {number}")
@@ -186,7 +186,7 @@ def refuse_undecided(sums: Totals) -> None:
 
 
 def cllr(curve: ErrorCurve, scores_are: ScoresAre, *, prior: Fraction | float = EVEN) -> float:
-    """The log-likelihood-ratio cost in bits: 0 is perfect, 1 is what scores that say nothing have.
+    """The log-likelihood-ratio cost in bits: 0 is perfect, 1 is the cost of uninformative scores.
 
     A score that is certain (an infinite ratio, a probability of 0 or 1) and right costs nothing. One that is certain
     and wrong costs infinitely much, which is an error.
@@ -204,7 +204,7 @@ def cllr(curve: ErrorCurve, scores_are: ScoresAre, *, prior: Fraction | float = 
 
 
 def min_cllr(curve: ErrorCurve) -> float:
-    """The Cllr in bits after the best increasing map of the scores: what their order alone is worth."""
+    """The Cllr in bits after the best increasing map of the scores; it depends on their order alone."""
     amounts = ScoredAmounts.of(curve)
     bona_fide, spoof = pool_adjacent_violators(amounts.bona_fide, amounts.spoof)
     ratios = log_ratios_of(bona_fide, spoof)
@@ -219,7 +219,7 @@ def log_ratios_of(bona_fide: Float64, spoof: Float64) -> Float64:
 
 
 def calibration_loss(curve: ErrorCurve, scores_are: ScoresAre) -> float:
-    """What the Cllr would gain by the best increasing map of the scores, in bits: Cllr - minCllr, never below 0."""
+    """Gain in Cllr by the best increasing map of the scores, in bits: Cllr - minCllr, never below 0."""
     return max(cllr(curve, scores_are) - min_cllr(curve), 0.0)
 
 
@@ -262,17 +262,17 @@ def stated_ratios(amounts: ScoredAmounts, curve: ErrorCurve, scores_are: ScoresA
 
 
 def stated_costs(mass: ScoreMass, scores_are: ScoresAre) -> ScoreCosts:
-    """What scores cost in bits that are what they are declared to be."""
+    """Costs of scores in bits, if they are what they are declared to be."""
     return lambda scores: _costs_of(_log_ratios(scores, mass.higher, scores_are, EVEN))
 
 
 def _costs_of(ratios: Float64) -> tuple[Float64, Float64]:
-    """What log-likelihood ratios cost in bits, over bona fide and over spoof."""
+    """Costs of log-likelihood ratios in bits, over bona fide and over spoof."""
     return np.logaddexp(0.0, -ratios) / math.log(2), np.logaddexp(0.0, ratios) / math.log(2)
 
 
 def least_costs(mass: ScoreMass) -> ScoreCosts:
-    """What scores cost in bits after the best increasing map of the scores of a mass."""
+    """Costs of scores in bits after the best increasing map of the scores of a mass."""
     amounts = ScoredAmounts.of(error_curve_of(mass))
     bona_fide, spoof = pool_adjacent_violators(amounts.bona_fide, amounts.spoof)
     over_bona_fide, over_spoof = _costs_of(log_ratios_of(bona_fide, spoof))
@@ -299,7 +299,7 @@ def _log_ratios(scores: Float64, higher: str, scores_are: ScoresAre, prior: Frac
 
 
 def check_declared(scores: Float64, scores_are: ScoresAre) -> None:
-    """Refuse scores that cannot be what they are declared to be."""
+    """Refuse scores that contradict their declaration."""
     if scores_are not in ("llr", "probability"):
         raise UsageError(f"scores_are={scores_are!r}: valid: 'llr', 'probability'")
     if scores_are == "probability" and not (scores.min() >= 0 and scores.max() <= 1):

@@ -111,7 +111,7 @@ class ErrorCurve(NearAttributes, OperatingPoints):
         return replace(self.point(index), threshold=threshold, everything=False)
 
     def hull_crossing(self) -> Fraction:
-        """Where the lower convex hull of all points (FPR, FNR) meets FPR = FNR."""
+        """Intersection of the lower convex hull of all points (FPR, FNR) with FPR = FNR."""
         hull: list[int] = []
         x, y = self.called_bona_fide, self.called_spoof  # FNR falls as the called spoof rises
         for i in _corners(x, y):
@@ -271,7 +271,7 @@ class _Counted:
         return np.flatnonzero(wide) - 1
 
     def called(self, start: int = 0) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """How much is called spoof: nothing, what is below each threshold from ``start`` on, everything."""
+        """Amounts called spoof: nothing, those below each threshold from ``start`` on, everything."""
         bona_fide, spoof = self.below
         return (
             np.concatenate(([0], bona_fide[start:], [self.sums.bona_fide])),
@@ -284,7 +284,7 @@ class _Counted:
         kept: list[Values] = [self.thresholds[:0]]
         for block in mass.blocks():
             scores = np.sort(block.scores[block.counted])
-            # what lies behind the lower edge and before the upper one; -inf may be a score, and a threshold
+            # scores above the lower edge and below the upper one; -inf may be a score, and a threshold
             first = np.searchsorted(scores, edges[wide + 1], side="right")
             first[wide < 0] = 0
             last = np.searchsorted(scores, edges[wide + 2])
@@ -303,7 +303,7 @@ class _Counted:
 
 
 def _few_of_each(groups: Int64) -> Flags:
-    """Of each run of equal numbers: the first, and a few others evenly spread."""
+    """Flag the first of each run of equal numbers, and a few others evenly spread."""
     first = first_of_equals(groups)
     starts = np.flatnonzero(first)
     counts = np.diff(np.append(starts, groups.size))

@@ -89,7 +89,7 @@ class Crossing:
 
 
 def meet_diagonal(p: tuple[Fraction, Fraction], q: tuple[Fraction, Fraction]) -> Fraction:
-    """Where the segment from p (FPR < FNR) to q (FPR >= FNR) meets FPR = FNR."""
+    """Intersection of the segment from p (FPR < FNR) to q (FPR >= FNR) with FPR = FNR."""
     short, long = p[1] - p[0], q[0] - q[1]
     along = short / (short + long)
     return p[0] + along * (q[0] - p[0])
@@ -154,7 +154,7 @@ def _from_guess(mass: ScoreMass) -> tuple[Totals, Step] | None:
 
 @dataclass(frozen=True)
 class _Split:
-    """What of a block lies below a bracket, what is tied with its ends and was not gathered, and what lies inside."""
+    """A block split by a bracket: amounts below it, amounts tied with its ends, and the gathered rows inside."""
 
     rows: int
     above: int  # rows above the bracket
@@ -222,7 +222,7 @@ def step_inside(whole: Totals, below: Amounts, tied: dict[Any, Amounts], inside:
 
 
 def step_among(whole: Totals, below: Amounts, rows: Columns) -> Step | None:
-    """Sort rows and find the one at which FPR >= FNR, given what lies below all of them; None if it is none."""
+    """Sort rows and find the one at which FPR >= FNR, given the amounts below all of them; None if there is none."""
     distinct, columns = sum_ties(*rows)
     found = first_reached(below, columns, whole.crossed)
     if found is None:

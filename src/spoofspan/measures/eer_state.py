@@ -1,4 +1,4 @@
-"""EerState: all that an EER needs to know of any amount of data, in at most 2 MB, mergeable to the bit.
+"""EerState: sufficient statistics of an EER for any amount of data, in at most 2 MB, mergeable to the bit.
 
 ::
 
@@ -84,7 +84,7 @@ class EerBracket:
 
 
 class EerState:
-    """What an EER needs of any amount of data: update, merge, and read off a bracket or the exact value.
+    """Sufficient statistics of an EER: update, merge, and read off a bracket or the exact value.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class EerState:
         self._histogram.longer |= longer
 
     def merge(self, other: EerState) -> None:
-        """Add what another state of the same pass has counted."""
+        """Add the counts of another state of the same pass."""
         self._check_facts("a state", _expected(other, EerState))
         if self._first != other._first:
             raise UsageError("states of different passes do not add")
@@ -220,7 +220,7 @@ class EerState:
         return self.emptied() + self if other == 0 else NotImplemented
 
     def emptied(self) -> EerState:
-        """A state of the same pass that has counted nothing: what a worker starts with."""
+        """An empty state of the same pass, for a worker to start with."""
         state = self._like(self._histogram.emptied())
         state._first = self._first
         return state
@@ -267,7 +267,7 @@ class EerState:
         return self._histogram.sums.nbytes
 
     def totals(self) -> Totals:
-        """What all data add up to."""
+        """Totals of all data."""
         if self._first is not None:
             return self._first
         counted = self._histogram.totals(), self._histogram.undecided
@@ -441,7 +441,7 @@ class EerState:
 
 
 def _expected(given: T, kind: type[T]) -> T:
-    """What is given, if it is of that kind."""
+    """Return an argument of the right type; refuse others."""
     if not isinstance(given, kind):
         maker = "ss.overlay(references, scores)" if kind is ScoreMass else "ss.EerState.from_bytes(data)"
         raise UsageError(f"this must be what {maker} returns, not {type(given).__name__}")
@@ -454,7 +454,7 @@ def _differing(one: str, other: str) -> str:
 
 
 def _facts(source: EerState | ScoreMass) -> dict[str, Any]:
-    """What two states, or a state and a mass, must have in common to add."""
+    """Properties that two states, or a state and a mass, must share to be added."""
     return {name: getattr(source, name) for name in FACTS}
 
 

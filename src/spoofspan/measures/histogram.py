@@ -120,7 +120,7 @@ class Histogram:
 
     @cached_property
     def _ends(self) -> Span:
-        """The first and the last code that is looked at: what is no number lies beyond infinity."""
+        """The first and the last code that is counted; codes beyond infinity are NaN."""
         first, last = self.index.span
         return max(first, code_of(-np.inf, self.dtype)), min(last, code_of(np.inf, self.dtype))
 
@@ -224,7 +224,7 @@ class Histogram:
             self.lowest_following = score
 
     def add_undecided(self, amounts: Amounts) -> None:
-        """Add what lies under no score."""
+        """Add amounts without a score."""
         self.undecided = self.undecided[0] + int(amounts[0]), self.undecided[1] + int(amounts[1])
 
     def add_sums(self, sums: npt.NDArray[Any]) -> None:
@@ -235,7 +235,7 @@ class Histogram:
         self.sums = self.sums + sums
 
     def merge(self, other: Histogram) -> None:
-        """Add what another one of the same index has seen."""
+        """Add the counts of another one of the same index."""
         if (self.dtype, self.index, self.fine) != (other.dtype, other.index, other.fine):
             raise UsageError("histograms of different types of scores, or of different passes, do not add")
         self.add_sums(other.sums)
@@ -303,7 +303,7 @@ class Histogram:
         return np.packbits(flags).tobytes() + low.tobytes() + high.tobytes()
 
     def add_bytes(self, packed: bytes) -> None:
-        """Add what another one wrote by :meth:`to_bytes`."""
+        """Add the counts that another one wrote by :meth:`to_bytes`."""
         size = self._starts.size
         start = -(-size // 8)
         filled = np.flatnonzero(np.unpackbits(np.frombuffer(packed, np.uint8, start), count=size))

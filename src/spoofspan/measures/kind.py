@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 BASES = ("range", "point", "utterance")
 EVENT = "event"
-# What the symbols of formulas at a threshold mean.
+# Meaning of the symbols of formulas at a threshold.
 SYMBOLS = (
     "TP, FP, FN, TN: the confusion matrix. P, N: all that is positive, negative, unanswered included. FPR = FP / N, "
     "FNR = FN / P."
@@ -55,7 +55,7 @@ Needs = tuple[Literal["positives", "negatives", "called", "called-negative", "an
 Parameters = tuple[tuple[str, float | str], ...]
 # On which scale an interval is symmetric: logits of what lies between 0 and 1, logarithms of costs, values as they are.
 Scale = Literal["logit", "log", "positive", "raw"]
-# What stays the same when a cluster leaves and the threshold moves: FPR - FNR, or one of the rates.
+# Invariant when a cluster leaves and the threshold moves: FPR - FNR, or one of the rates.
 Kept = Literal["difference", "fpr", "fnr"]
 
 
@@ -70,7 +70,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Kind(ABC):
-    """An entry of the catalogue: one kind of measure, and what its family does with it."""
+    """An entry of the catalogue: one kind of measure, with the methods of its family."""
 
     name: str
     direction: Direction  # is better
@@ -87,7 +87,7 @@ class Kind(ABC):
     bases: tuple[str, ...] = BASES
     optimistic: bool = False  # is too good on average: something in it is fitted to this very corpus
 
-    family: ClassVar[str] = ""  # how its values are taken, in the table of measures
+    family: ClassVar[str] = ""  # threshold of its values, in the table of measures
     at_threshold: ClassVar[bool] = False  # is taken at a given threshold, that of the EER, or under a constraint
     of_boundaries: ClassVar[bool] = False  # is of scores that say how likely a boundary is, not of those of spoof
     priced: ClassVar[bool] = False  # counts each trial as often as its kind costs
@@ -119,7 +119,7 @@ class Kind(ABC):
 
     @property
     def trials(self) -> tuple[str, ...]:
-        """What targets stand against, of a key with target, nontarget and spoof; empty: it needs no such key."""
+        """Kinds of trials that targets are measured against; empty: it needs no key of trials."""
         return ()
 
     @property
@@ -176,14 +176,14 @@ class Kind(ABC):
             return ()
         return settings.distinct.cautions(float(found.value))
 
-    # What intervals ask: how a value changes if the amounts of some utterances do.
+    # For intervals: change of a value with the amounts of some utterances.
 
     def rates_formula(self, settings: MeasureSettings) -> Formula | None:
         """The formula of both rates at its operating point; None if its value does not follow from them."""
         return None
 
     def kept(self, settings: MeasureSettings) -> Kept | None:
-        """What stays the same when its threshold moves; None if the threshold does not move."""
+        """Invariant of its threshold; None if the threshold does not move."""
         return None
 
     def highest(self, fpr: float, fnr: float, by_formula: Callable[[float, float], float]) -> float:
@@ -191,7 +191,7 @@ class Kind(ABC):
         return by_formula(fpr, fnr)
 
     def score_costs(self, settings: MeasureSettings, mass: ScoreMass) -> ScoreCosts | None:
-        """What each score costs over bona fide and over spoof; None if its value is no mean of such costs."""
+        """Costs of each score over bona fide and over spoof; None if its value is no mean of such costs."""
         return None
 
 
@@ -234,7 +234,7 @@ class EerKind(Kind):
 
 
 class OfBoundaries:
-    """What measures of a boundary track have in common."""
+    """Common methods of measures of a boundary track."""
 
     of_boundaries: ClassVar[bool] = True
 
@@ -327,7 +327,7 @@ class RatioKind(Kind):
         return self.ratio(settings.measure.parameters)
 
     def kept(self, settings: MeasureSettings) -> Kept | None:
-        """What the EER, or the constraint, keeps; a given threshold does not move."""
+        """The invariant of the EER or of the constraint; a given threshold does not move."""
         measure = settings.measure
         if measure.given is None:
             return "difference" if settings.threshold is None else None
@@ -369,7 +369,7 @@ class ScoreCostKind(CurveKind):
     costs_by: str = ""
 
     def score_costs(self, settings: MeasureSettings, mass: ScoreMass) -> ScoreCosts:
-        """What each score costs over bona fide and over spoof."""
+        """Costs of each score over bona fide and over spoof."""
         costs: ScoreCosts = _imported(self.costs_by)(mass, **self.arguments(settings))
         return costs
 
@@ -461,7 +461,7 @@ class EventKind(Kind):
         return self.averaged
 
     def usage(self, basis: str) -> list[str]:
-        """What its proposals are."""
+        """Description of its proposals."""
         mean = [f"{basis}-{self.name}-macro has the mean over utterances."] if self.averaged else []
         if self.all_thresholds:
             return [

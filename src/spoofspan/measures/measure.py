@@ -359,8 +359,8 @@ def flat_name(measure: str) -> str:
 
 
 ScoresAre = Literal["llr", "probability"]
-# What the function of a measure may ask for: the positive class, what the scores are, the scores of a verification
-# system, or its errors, which may be given as rates.
+# Arguments that the function of a measure may take: the positive class, the declared meaning of scores, the scores of a
+# verification system, or its errors, which may be given as rates.
 Input = Literal["positive", "scores_are", "asv_scores", "asv_errors"]
 
 
@@ -399,7 +399,7 @@ class MeasureSettings:
         return float(self.value(mass).value)
 
     def argument(self, name: Input) -> Any:
-        """What the function of a measure asks for; it is refused if it is missing."""
+        """An argument of the function of a measure; a missing one is refused."""
         return _ARGUMENTS[name](self)
 
 
@@ -432,7 +432,7 @@ _ARGUMENTS: Mapping[Input, Callable[[MeasureSettings], Any]] = {
 }
 
 
-# What each rule does, for people; a bucketed one has its numbers in brackets.
+# Descriptions of the rules; a bucketed one has its numbers in brackets.
 EER_RULES: Mapping[str, str] = {
     "nearest": "The mean of FPR and FNR at the threshold of least |FPR - FNR|; the lowest such threshold.",
     "interpolated": "Where the line between the two neighbouring operating points meets FPR = FNR.",

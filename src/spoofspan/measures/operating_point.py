@@ -135,7 +135,7 @@ class OperatingPoint:
 
 @dataclass(frozen=True)
 class Totals:
-    """What a mass adds up to, and how the rates follow from the amounts called spoof."""
+    """Totals of a mass, from which the rates follow, given the amounts called spoof."""
 
     higher: Higher
     unit: str
@@ -279,7 +279,7 @@ def point_at(mass: ScoreMass, threshold: float) -> OperatingPoint:
 
 
 def called_spoof(scores: Values, threshold: float, higher: Higher) -> Flags:
-    """Which scores, in bona fide polarity, are called spoof at a threshold on the scale of the scores as given."""
+    """Flag the scores, in bona fide polarity, that are called spoof at a threshold on the scale as given."""
     # in doubles, so that a float32 score and a threshold from text compare as they are
     return np.less(scores.astype(np.float64, copy=False), mirrored(threshold, higher))
 
@@ -293,7 +293,7 @@ def count_again(mass: ScoreMass, point: OperatingPoint) -> OperatingPoint:
 
 
 def sums_of(block: MassBlock) -> BlockSums:
-    """What a block adds up to."""
+    """Totals of a block."""
     return (*block.sums(), block.undecided_bona_fide, block.undecided_spoof)
 
 
@@ -313,5 +313,5 @@ class RunningTotals:
         self._sums = [a + b for a, b in zip(self._sums, sums, strict=True)]
 
     def totals(self) -> Totals:
-        """What has been added up so far."""
+        """Totals so far."""
         return Totals(self._mass.higher, self._mass.unit, self._mass.uncovered, *self._sums)

@@ -1,4 +1,4 @@
-"""Errors by utterance at a threshold, where a system errs; and each utterance's own range-based EER.
+"""Errors of each utterance at a threshold, and each utterance's own range-based EER.
 
 The own EER of an utterance is that of :func:`spoofspan.range_eer` on the utterance alone, to the bit: its scores are
 sorted, and the crossing is found among them as in :mod:`spoofspan.measures.eer`.
@@ -119,7 +119,7 @@ class UtteranceErrors(Tabular):
 
     @property
     def iou(self) -> Float64:
-        """What is spoof and called so, of what is either."""
+        """Time that is spoof and called so, over time that is either."""
         return self.values_of("iou")
 
     def values_of(self, name: str) -> Float64:
@@ -144,7 +144,7 @@ class UtteranceErrors(Tabular):
         return tuple("; ".join(filter(None, row)) for row in zip(*columns, strict=True))
 
     def columns(self) -> dict[str, Any]:
-        """All of it by name, in seconds: ``pandas.DataFrame(errors.columns())``."""
+        """All columns by name, in seconds: ``pandas.DataFrame(errors.columns())``."""
         seconds = ("bona_fide", "spoof", "false_positive", "false_negative", "true_positive", "true_negative")
         rates = ("false_positive_rate", "false_negative_rate", "precision", "recall", "f1", "iou")
         found: dict[str, Any] = {"utterance": list(self.utterances)}
@@ -200,7 +200,7 @@ def errors_by_utterance(
     Parameters
     ----------
     references, scores
-        The corpus, and what a system said of it.
+        Reference labels and system scores.
     threshold
         On the scale of the scores, or a measurement: its threshold. Without one, that of the range EER of the corpus.
     everything

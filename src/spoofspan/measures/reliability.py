@@ -33,7 +33,7 @@ def brier(curve: ErrorCurve, scores_are: ScoresAre) -> float:
 
 
 def expected_calibration_error(curve: ErrorCurve, scores_are: ScoresAre, bins: float) -> float:
-    """The mean distance of what is stated and what is found, in bins of equal width."""
+    """The mean distance between stated and found probabilities, in bins of equal width."""
     if not bins >= 1 or not float(bins).is_integer():
         raise UsageError(f"bins={bins:g}: needs a whole number from 1 on")
     return reliability(curve, scores_are, bins=int(bins), prior=_share(curve)).error
@@ -73,7 +73,7 @@ class Reliability:
 
 
 def probabilities_of_spoof(curve: ErrorCurve, scores_are: ScoresAre, prior: Fraction | float) -> Float64:
-    """What distinct scores state; ratios become probabilities with ``prior`` as the share of spoof."""
+    """Stated probabilities of distinct scores; ratios become probabilities with ``prior`` as the share of spoof."""
     share, scores = float(inside_0_1(prior, "prior")), curve.thresholds[:-1]
     check_declared(scores, scores_are)
     if scores_are == "probability":

@@ -55,7 +55,7 @@ def a_dcf_formula(**costs: float) -> CostFormula:
 
 
 def trial_weights(kinds: Sequence[str], **costs: float) -> Int64:
-    """How often each trial counts, so that non-targets and spoofs weigh what they cost, and all targets the same."""
+    """Weights of trials, so that non-targets and spoofs weigh what they cost, and all targets the same."""
     _, of_nontargets, of_spoofs = trial_costs(**costs)
     nontargets, spoofs = kinds.count("nontarget"), kinds.count("spoof")
     if not nontargets or not spoofs or "target" not in kinds:
@@ -69,7 +69,7 @@ def trial_weights(kinds: Sequence[str], **costs: float) -> Int64:
 
 
 def trial_costs(**costs: float) -> tuple[Fraction, Fraction, Fraction]:
-    """What rejecting all targets, accepting all non-targets and accepting all spoofs costs."""
+    """Costs of rejecting all targets, accepting all non-targets and accepting all spoofs."""
     exact = {name: as_fraction(value, name) for name, value in vars(TandemCosts(**costs)).items()}
     p_target = 1 - exact["p_spoof"] - exact["p_nontarget"]
     if min(*exact.values(), p_target) <= 0:
@@ -119,7 +119,7 @@ class _Tandem:
 
     @property
     def allowed(self) -> Flags:
-        """Where targets are rejected less often than others are accepted, which is compared in integers."""
+        """Thresholds at which targets are rejected less often than others are accepted, compared in integers."""
         target, nontarget, spoof = self.sizes
         columns = [column.astype(object) for column in (self.targets, self.nontargets, self.spoofs)]
         left = 2 * columns[0] * nontarget * spoof

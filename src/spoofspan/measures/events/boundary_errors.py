@@ -115,7 +115,7 @@ class MedianTally:
         return float(np.median(self.rising))
 
     def up_to(self, error: float) -> float:
-        """How many errors are smaller; of those that are equal, half."""
+        """Number of smaller errors, plus half the number of equal ones."""
         return float(np.searchsorted(self.rising, error) + np.searchsorted(self.rising, error, side="right")) / 2
 
     @property

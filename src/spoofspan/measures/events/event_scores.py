@@ -1,7 +1,7 @@
-"""Event measures: were the spoofed ranges found, and where do they begin and end.
+"""Event measures: detection of spoofed ranges, and of their boundaries.
 
 An **event** is a spoofed range of the references; ranges that touch or overlap are one event. A **proposal** is a
-range that a system believes to be spoofed, with a confidence. For a proposal p and an event e::
+range that a system calls spoof, with a confidence. For a proposal p and an event e::
 
     IoU(p, e) = time in both / time in at least one
 
@@ -125,7 +125,7 @@ def average_recall_at(
 
 @dataclass(frozen=True)
 class EventScores:
-    """Findings, what was predicted and what there was: numbers of ranges or boundaries, or ns of time."""
+    """Matched, predicted and expected amounts: numbers of ranges or boundaries, or ns of time."""
 
     matched: int
     predicted: int
@@ -133,12 +133,12 @@ class EventScores:
 
     @property
     def precision(self) -> float:
-        """How much of the predicted is right."""
+        """Share of the predicted that is right."""
         return self.matched / self.predicted
 
     @property
     def recall(self) -> float:
-        """How much of the expected was found."""
+        """Share of the expected that was found."""
         return self.matched / self.expected
 
     @property
@@ -303,7 +303,7 @@ def add2023_score(references: References, predicted: Proposals | Scores, *, macr
 
 
 def _add2023_counts(references: References, proposals: Proposals) -> tuple[int, int, int, int, int, Fraction, int]:
-    """What :func:`_add2023_score` takes, counted over some utterances."""
+    """Counts over some utterances, as :func:`_add2023_score` takes them."""
     time = SpoofedTime.of(references, proposals)
     refuse_unknown(references, proposals, time.ranges)
     both = np.zeros(len(references), np.int64)
@@ -327,7 +327,7 @@ def _add2023_score(
 
 
 def lasting(ranges: Ranges) -> Int64:
-    """How much time ranges take in each utterance."""
+    """Total length of the ranges of each utterance."""
     return sum_by_utterance(ranges.ends - ranges.starts, ranges.offsets)
 
 

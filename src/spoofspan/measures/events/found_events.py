@@ -66,11 +66,11 @@ class EventCount(Protocol):
 
     @property
     def found(self) -> int:
-        """How many events are found."""
+        """Number of events found."""
 
     @property
     def false(self) -> int:
-        """How many ranges are false."""
+        """Number of false ranges."""
 
     def add(self, span: Span) -> None:
         """Count a range."""
@@ -108,14 +108,14 @@ class CollarCount:
 
     @property
     def found(self) -> int:
-        """How many events are found."""
+        """Number of events found."""
         if self._found is None:
             self._found = largest_matching([wishes for equal in self._wishes.values() for wishes in equal])
         return self._found
 
     @property
     def false(self) -> int:
-        """How many ranges are false."""
+        """Number of false ranges."""
         return self._ranges - self.found
 
     def add(self, span: Span) -> None:
@@ -238,7 +238,7 @@ class Changes:
 
 @dataclass(frozen=True, eq=False)
 class EventCurve:
-    """What is found and what is false if scores from ``thresholds[k]`` on (in spoof polarity) are called spoof.
+    """Events found and ranges false if scores from ``thresholds[k]`` on (in spoof polarity) are called spoof.
 
     Thresholds fall. Of a long curve this is a piece.
     """
@@ -486,7 +486,7 @@ def _ratio(measure: Measure, found: int, false: int, expected: int) -> EventValu
 
 @dataclass(frozen=True, eq=False)
 class CurveTally:
-    """What changes with the threshold; each part is of some files."""
+    """Changes of the counts with the threshold; each part is of some files."""
 
     parts: tuple[Changes, ...]
     expected: int
@@ -526,7 +526,7 @@ class CurveTally:
 
 
 def _changes(corpus: EventCorpus, criterion: Criterion, time: int | None = None) -> CurveTally:
-    """What is found and what is false at every threshold."""
+    """Events found and ranges false at every threshold."""
     change = falling_threshold if isinstance(corpus, ScoredCorpus) else falling_confidence
     changes = chain.from_iterable(change(file, criterion) for file in _files(corpus))
     return CurveTally((Changes.of(changes),), _expected(corpus), time)

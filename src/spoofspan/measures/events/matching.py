@@ -1,4 +1,4 @@
-"""Proposal that takes which event: pairs by intersection over union (IoU), greedy matching, AP and AR.
+"""Matching of proposals and events by intersection over union (IoU); AP and AR.
 
 ::
 
@@ -155,7 +155,7 @@ def by_falling_iou(pairs: Pairs, *, later_event_first: bool = False) -> Pairs:
     quotient = pairs.intersections / pairs.unions
     order = np.lexsort((tie, -quotient, pairs.proposals))
     proposal, value = pairs.proposals[order], quotient[order]
-    # what floats cannot tell apart is compared as fractions, proposal by proposal; it is rare
+    # quotients that floats cannot tell apart are compared as fractions, proposal by proposal; they are rare
     near = np.flatnonzero((proposal[1:] == proposal[:-1]) & (np.abs(np.diff(value)) <= SURE))
 
     def exactly(row: int) -> tuple[Fraction, int]:
@@ -331,7 +331,7 @@ class RankedMatching:
         return of_rows
 
     def _ties(self, rows: Int64 | slice) -> tuple[Int64, ...]:
-        """What decides among equal confidences, the last first; by time, so that the order of rows does not matter."""
+        """Sort keys of equal confidences, the last first; by time, so that the order of rows does not matter."""
         if self.variant == "activitynet":
             return (-np.arange(self.starts.size)[rows],)
         return self.ends[rows], self.starts[rows]
@@ -413,7 +413,7 @@ def steps_of(rising: Float64, matched: Float64) -> tuple[Int64, Int64]:
 
 
 def _ranks(rising: Float64, matched: Float64) -> tuple[Float64, Int64, Int64]:
-    """Falling confidences of what is matched; how many proposals are as confident at least; how many are matched."""
+    """Falling confidences of matched proposals; numbers of proposals, and of matched ones, with at least each."""
     # sorting values is four times faster than sorting positions, so only the matched ones are looked up
     confidence = np.sort(matched)[::-1]
     at_least = rising.size - np.searchsorted(rising, confidence, side="left")

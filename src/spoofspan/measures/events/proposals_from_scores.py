@@ -102,7 +102,7 @@ def proposals_from_scores(
     Parameters
     ----------
     scores
-        What a system said; score ranges must not overlap.
+        Scores of a system; score ranges must not overlap.
     threshold
         On the scale of the scores: spoof iff ``score < threshold`` where high means bona fide, iff
         ``score > threshold`` where high means spoof. A measurement stands for its threshold.
@@ -225,7 +225,7 @@ def _joined(
     decided: Flags,
     options: ProposalOptions,
 ) -> tuple[Int64, Float64, Int64, Int64]:
-    """Smooth what is decided spoof, join it, bridge gaps, drop what is short, and give each its confidence."""
+    """Smooth decisions, join them to ranges, bridge gaps, drop short ranges, and give each its confidence."""
     if options.smoothing is not None:
         decided = _median(decided, offsets, options.smoothing)
     rows = np.flatnonzero(decided & (ends > starts))
@@ -339,7 +339,7 @@ def called_ranges(
 
 
 def _scored(runs: ScoreRuns, utterances: int) -> Ranges:
-    """The time under a score, with what touches made one."""
+    """The time under a score, touching ranges united."""
     utterance, starts, ends = runs.cover()
     counts: Int64 = np.bincount(utterance, minlength=utterances)
     return united(Ranges(offsets_of(counts), starts, ends))[0]

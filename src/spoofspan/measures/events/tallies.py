@@ -1,4 +1,4 @@
-"""Tallies: what is counted of the events of some utterances. They add, and the value is that of their sum.
+"""Tallies: counts of the events of some utterances. They add, and the value is that of their sum.
 
 So a corpus may be counted shard by shard, in any order and grouping, and its value has the same bits. What was counted
 of some utterances may be taken out of the sum again, for the value without them.
@@ -20,7 +20,7 @@ from spoofspan.measures.measure import Measure
 
 @dataclass(frozen=True)
 class EventValue:
-    """A value, the numbers it is made of, and what a reader should know."""
+    """A value, its components, and notes for the reader."""
 
     value: float
     parts: Mapping[str, float] = field(default_factory=dict)
@@ -33,10 +33,10 @@ class Tally(Protocol):
     """Counts of a measure."""
 
     def __add__(self, other: Any) -> Tally:
-        """What is counted of both."""
+        """Counts of both."""
 
     def __sub__(self, part: Any) -> Tally:
-        """What is counted without a part of it."""
+        """Counts without those of a part."""
 
     def value(self, measure: Measure) -> EventValue:
         """The value, if this is all there is."""

@@ -1,4 +1,4 @@
-"""Three classes of utterances: bona fide, partially spoofed, fully spoofed; and what the proposals make of them.
+"""Three classes of utterances: bona fide, partially spoofed and fully spoofed, as labelled and as proposed.
 
 An utterance is bona fide if none of it is spoofed, fully spoofed if at least the share ``full`` of its duration is, and
 partially spoofed otherwise; it is called so by the time that proposals cover. With the confusion matrix of the three::
@@ -36,7 +36,7 @@ def three_classes(measure: Measure, corpus: EventCorpus, full: float) -> Tally:
 
 
 def _classes(spoofed: Int64, extents: Int64, full: Fraction, snap: int) -> Int64:
-    """0, 1 or 2 for each utterance; both ends of what is spoofed may be rounded."""
+    """0, 1 or 2 for each utterance; both ends of its spoofed time may be rounded."""
     whole = full.denominator * np.minimum(spoofed + 2 * snap, extents).astype(object) >= full.numerator * extents
     classes: Int64 = np.where(spoofed == 0, 0, 1 + whole.astype(np.int64))
     return classes
