@@ -146,6 +146,25 @@ def test_eval_takes_scores_of_whole_utterances_in_the_place_of_scores(tmp_path, 
     assert json.loads(plain) == json.loads(flagged)
 
 
+def test_columns_that_may_be_scores_are_listed_as_they_are_written(tmp_path, capsys):
+    rows, systems = drawn()
+    protocol, *_ = files(tmp_path, rows, systems)
+    scores = dict(zip([row[1] for row in rows], systems["a"].tolist(), strict=True))
+    table = tmp_path / "table.csv"
+    for first, second in (("score1", "score2"), ("Logit_real", "logit_fake"), ("mine", "theirs")):
+        table.write_text(f"utt,{first},{second}\n" + "".join(f"{u},{s},{-s}\n" for u, s in scores.items()))
+        code, _, error = run(["eval", protocol, str(table)], capsys)
+        assert code in (2, 3)
+        assert f"{first}, {second}" in error
+        assert "--column" in error
+        code, _, error = run(["eval", protocol, str(table), "--column", second, "--higher", "spoof"], capsys)
+        assert code == 0, error
+    table.write_text("utterance,frame,score_a,score_b\nu1,0,1,2\n")
+    (tmp_path / "r.rttm").write_text("SPEAKER u1 1 0 0.02 <NA> <NA> spoof <NA> <NA>\n")
+    _, _, error = run(["eval", str(tmp_path / "r.rttm"), str(table)], capsys)
+    assert "score_a, score_b" in error
+
+
 def test_polarity_may_be_said_of_one_system(tmp_path, capsys):
     rows, systems = drawn()
     typed = files(tmp_path, rows, systems)

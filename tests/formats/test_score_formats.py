@@ -906,7 +906,7 @@ def test_a_column_that_is_asked_for_keeps_its_name_and_takes_no_polarity_from_an
     path.write_text("filename,start_time,end_time,prob_fake,logit\nu1,0.0,1.0,0.1,5\nu1,1.0,2.0,0.9,-5\n")
     named = ss.read_scores(path, column="prob_fake")
     assert (named.higher, named.values.tolist()) == ("spoof", [0.1, 0.9])
-    with pytest.raises(ss.UsageError, match="several columns may hold the scores, prob-fake, logit; say which"):
+    with pytest.raises(ss.UsageError, match="several columns may hold the scores, prob_fake, logit; say which"):
         ss.read_scores(path)
     with pytest.raises(ss.UsageError, match="what high scores mean"):
         ss.read_scores(path, column="logit")

@@ -513,7 +513,7 @@ CASES = [
         "s.csv",
         "utt,start,end,logit,cm_score\nu1,0,0.5,0.1,1\nu1,0.5,1,0.8,1\nu2,0,1,0.2,1\n",
         FRAMES,
-        refusal="several columns may hold the scores, logit, cm-score; say which with --column",
+        refusal="several columns may hold the scores, logit, cm_score; say which with --column",
     ),
     Case("pandas", "s.parquet", parquet(utt_id=list(SCORES), scores=list(SCORES.values())), FRAMES + TOLD, 0.0),
     Case("JSON Lines", "s.jsonl", lines(*({"key": u, "scores": v} for u, v in SCORES.items())), FRAMES + TOLD, 0.0),

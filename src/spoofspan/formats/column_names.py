@@ -33,7 +33,7 @@ OF_TABLES = frozenset(
         *("frame", "score", "scores", "hop", "origin", "window", "higher"),
     ]
 )
-WORD_OF_A_SCORE = re.compile(r"(?:^|-)(?:scores?|logits?|llr|prob|probs|probability|p)(?:-|$)")
+WORD_OF_A_SCORE = re.compile(r"(?:^|-)(?:(?:scores?|logits?|llr|probs?|probability)\d*|p)(?:-|$)")
 SPOOF_WORDS, BONA_FIDE_WORDS = {"fake", "spoof", "spoofed"}, {"real", "bonafide", "genuine"}
 
 
@@ -73,6 +73,8 @@ def score_columns(names: Collection[str]) -> list[str]:
 
     >>> score_columns(["utterance", "score-spoof", "score-bonafide", "label", "codec"])
     ['score-spoof', 'score-bonafide']
+    >>> score_columns(["utterance", "logit0", "logit1"])
+    ['logit0', 'logit1']
     """
     return [name for name in names if WORD_OF_A_SCORE.search(name)]
 

@@ -19,7 +19,7 @@ from spoofspan.formats.other_files import OTHERS
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.utterance_scores import OF_TIME
-from spoofspan.formats.text.utterance_tables import BINARY, layout_of, recognises_utterance_labels
+from spoofspan.formats.text.utterance_tables import BINARY, header_layout, layout_of, recognises_utterance_labels
 
 LABELS = "utterance labels"
 KINDS: dict[str, Registry[Any]] = {
@@ -108,6 +108,12 @@ class Contents:
         return layout is not None and not OF_TIME.isdisjoint(layout.names)
 
     @property
+    def is_other_table(self) -> bool:
+        """True if it is a table of utterances in text, without times, labels, or columns that are called scores."""
+        layout = header_layout(first_with_content(self.sources).head)
+        return layout is not None and OF_TIME.isdisjoint(layout.names) and not self.kinds
+
+    @property
     def has_only_labels(self) -> bool:
         """True if it is one file of labels of whole utterances or of trials, without times."""
         return len(self.sources) == 1 and self.holds(LABELS, but_not="references")
@@ -135,6 +141,8 @@ def is_utterance_scores(contents: Contents, format: str | None, *, labels: bool)
     """
     if format is not None:
         return format in UTTERANCE_SCORE_FORMATS.formats
+    if labels and contents.is_other_table:
+        return True
     whole = contents.holds("utterance scores", but_not=None if labels else "scores")
     return whole and not contents.holds("proposals") and not contents.is_binary_table_in_time
 

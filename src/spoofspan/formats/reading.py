@@ -208,7 +208,10 @@ def read_utterance_scores(
     UtteranceScores(2 utterances, higher = spoof)
 
     """
-    return read_with(UTTERANCE_SCORE_FORMATS, where, format, ReadOptions(higher=higher, column=column))
+    contents = Contents(where)
+    default = "utterance-table" if format is None and contents.is_other_table else None
+    given = where if format is not None else contents.sources
+    return read_with(UTTERANCE_SCORE_FORMATS, given, format, ReadOptions(higher=higher, column=column), default=default)
 
 
 def read_proposals(where: Where | Sequence[Where], *, fps: float | None = None, format: str | None = None) -> Proposals:

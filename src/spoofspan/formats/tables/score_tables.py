@@ -77,7 +77,7 @@ def _value_column(columns: PartColumns, options: ReadOptions) -> str:
     present = [name for name in ("score", "scores") if name in columns.names]
     if len(present) == 2:
         raise UsageError(f"{columns.part.name}: it has the columns 'score' and 'scores'; say which with column=")
-    several = [] if present else score_columns([column_name(name) for name in columns.part.column_names])
+    several = [] if present else [name for name in columns.part.column_names if score_columns([column_name(name)])]
     if len(several) > 1:
         raise UsageError(
             f"{columns.part.name}: several columns may hold the scores, {', '.join(several)}; say which with column="

@@ -168,6 +168,11 @@ def read_table(found: Sequence[Source], options: ReadOptions) -> UtteranceScores
             f"those of a countermeasure, asv_scores={first.name!r} (--asv-scores), or name them as what is measured "
             "(--column asv-score)"
         )
+    if not candidates and layout.written:
+        raise DataError(
+            f"{first.name}:1: the header must have a column of scores, and none of its names says so "
+            f"({', '.join(layout.written)}); name the column that holds them: column= (--column)"
+        )
     if not candidates:
         return _read_column(found, layout, COUNTERMEASURE, "bonafide", options)
     if len(candidates) == 1:
