@@ -60,3 +60,32 @@ def test_scores_of_whole_utterances_are_checked_against_their_labels(folder, cap
     code, out, _ = run(["check", "protocol.txt", "other.tsv"], capsys)
     assert code == 3
     assert "utterance 'u000' has a label but no score" in out
+
+
+def test_the_command_has_what_was_typed(tmp_path, capsys):
+    path = tmp_path / "frames.json"
+    path.write_text('{"u1": [0.5, 0.25]}')
+    command = f"spoofspan eval REFERENCES {path} --higher bonafide|spoof --hop 0.02"
+    assert facts([str(path), "--hop", "0.02"], capsys)["command"] == command
+
+
+def test_a_file_named_durations_is_no_file_of_scores(tmp_path, capsys):
+    path = tmp_path / "reco2dur"
+    path.write_text("u1 1.25\nu2 2.5\n")
+    assert facts([str(path)], capsys)["command"] == f"spoofspan eval REFERENCES SCORES --durations {path}"
+
+
+def test_references_that_are_refused_are_identified_too(tmp_path, capsys):
+    path = tmp_path / "answers.jsonl"
+    answer = '{"real_or_fake": "fake", "fake_region": "all"}'
+    path.write_text(json.dumps({"utt": "u1", "response": answer}) + "\n")
+    code, out, error = run(["check", str(path)], capsys)
+    assert (code, error) == (3, "")
+    assert f"spoofspan eval {path} SCORES --durations RECO2DUR" in out
+    assert "its duration is not known" in out
+    path = tmp_path / "ends.rttm"
+    times = [("0.000", "0.540", "spoof"), ("0.540", "0.960", "bonafide"), ("0.960", "2.000", "spoof")]
+    path.write_text("".join(f"SPEAKER u1 1 {a} {b} <NA> <NA> {label} <NA> <NA>\n" for a, b, label in times))
+    code, out, _ = run(["check", str(path)], capsys)
+    assert code == 3
+    assert "spoofspan eval" not in out  # no command reads it as it is

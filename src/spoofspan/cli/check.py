@@ -47,7 +47,7 @@ def check(
     described = _described(inputs)
     one = described[0] if len(described) == 1 else None
     left_open = one is not None and [flag for flag in one.missing if not flag.startswith(("--durations", "--gaps"))]
-    if one is not None and (one.kind != "references" or left_open):
+    if one is not None and (one.kind != "references" or left_open or one.problem):
         found = Check(one.facts, (), (one.problem,) if one.problem else (), identified=True)
     elif len(described) > 1:
         found = Check(facts_of_several(described), (), (), identified=True)
@@ -90,4 +90,13 @@ def _described(inputs: Inputs) -> list[Description]:
         split=inputs.split,
     )
     found = inputs.identify(inputs.references).sources
-    return [describe(found, told)] if len(found) == 1 else describe_each(inputs.references, found, told)
+    described = [describe(found, told)] if len(found) == 1 else describe_each(inputs.references, found, told)
+    return [replace(one, command=_with_typed(one.command, inputs)) for one in described]
+
+
+def _with_typed(command: str, inputs: Inputs) -> str:
+    """The command that reads a file, with the options that were typed to describe it."""
+    values = {name: getattr(inputs, name) for name in ("durations", "hop", "column", "spoof_label", "split")}
+    values["higher"] = o.polarity(inputs.higher)
+    flags = [f"--{name.replace('_', '-')} {value}" for name, value in values.items() if value is not None]
+    return " ".join([command, *flags]) if command.startswith("spoofspan eval") and "; or" not in command else command

@@ -109,6 +109,8 @@ def describe(where: Where | Sequence[Where], told: ReadOptions | None = None) ->
         found.append(_of_labels(source, told))
     others = [one for one in OTHERS if one.fits(source.head)]
     best = min(found, key=_rank, default=None)
+    if best is not None and best.kind == "utterance scores" and ASKED["durations"][0] in best.missing:
+        best = None  # numbers of utterances in a file that is called durations
     if best is not None and not best.problem:
         return _with_alternative(best, source, [one for one in others if one.kind.startswith(ALSO)])
     if others and not (best is not None and others[0].may_be_read):
@@ -193,7 +195,8 @@ def _of_kind(kind: str, contents: Contents, source: Source, told: ReadOptions) -
             one = replace(one, seen=seen or one.seen)
             missing |= {name: ASKED[name][1] for name in asked if ASKED[name][1] is not None}
         except SpoofspanError as error:
-            return _told(one, kind, source, list(missing), str(error))
+            asked = [*missing, *(["durations"] if "durations=" in str(error) else [])]
+            return _told(one, kind, source, asked, str(error))
     if content is not None:
         hops = getattr(content, "hops", None)
         one = replace(
@@ -230,6 +233,8 @@ def _told(one: Description, kind: str, source: Source, asked: list[str], problem
     flags = dict.fromkeys(ASKED[name][0] for name in asked)
     if kind == "references":
         flags = {flag.replace("--hop", "--reference-hop"): None for flag in flags}
+    if problem and not asked:
+        return replace(one, problem=problem)
     command = " ".join([COMMANDS[kind].format(file=typed_name(source)), *flags])
     if kind == "utterance scores" and recognises_utterance_labels(source.head):
         command = command.replace("KEY", typed_name(source), 1)  # which has labels itself
