@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from contextlib import suppress
 from dataclasses import replace
 
@@ -119,6 +120,21 @@ def test_every_alteration_is_named(alteration):
 def test_mirrored_scores_are_other_scores():
     mirrored = replace(SCORES, higher="bonafide" if SCORES.higher == "spoof" else "spoof")
     assert "scores" in names(ss.verify(RESULT, TRUTH, mirrored))
+
+
+def test_the_same_scores_in_the_other_polarity_are_confirmed():
+    # as a reader of the other class's column has them: every threshold is mirrored
+    mirrored = replace(SCORES, values=-SCORES.values, higher="bonafide" if SCORES.higher == "spoof" else "spoof")
+    found = ss.verify(RESULT, TRUTH, mirrored)
+    assert found, str(found)
+    wrong = ss.verify(stated(0, "threshold", value=lambda old: old + 0.1), TRUTH, mirrored)
+    assert names(wrong) == {"threshold"}
+
+
+def test_a_signature_that_cannot_be_contradicted_says_so():
+    short = re.sub(r"\|scores:\w+", "", RESULT["measurements"][0]["short_signature"])
+    assert "no value and no hash of scores is stated" in str(ss.verify(short, TRUTH, SCORES))
+    assert not ss.verify(short, TRUTH, SCORES, value=str(RESULT["measurements"][0]["value"])).notes
 
 
 def test_a_result_is_confirmed_in_every_form(tmp_path):

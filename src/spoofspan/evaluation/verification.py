@@ -188,6 +188,8 @@ def verify(
         found.compare()
         if value is not None:
             found.compare_value(value)
+        elif not stated.is_file and {"references", "utterances"}.issuperset(stated.measurements[0].fields.all_hashes):
+            found.notes.append("no value and no hash of scores is stated: only the rules and references were compared")
         found.explain()
     return Verification(stated.name, tuple(found.differences.values()), found.evaluation, tuple(found.notes))
 
@@ -303,7 +305,16 @@ class _Repetition:
     def _apart(self, stated: Any, found: Any) -> Iterator[tuple[str, Any, Any]]:
         """The differences of plain data, without intervals that were not repeated."""
         skipped = _NOT_COMPARED if self.with_intervals else (*_NOT_COMPARED, *_OF_INTERVALS)
-        return _apart(stated, found, skipped)
+        for name, one, two in _apart(stated, found, skipped):
+            mirrored = name.endswith("threshold") and self._is_mirrored() and _is_number(one)
+            if not (mirrored and _same(-float(one), two)):
+                yield name, one, two
+
+    def _is_mirrored(self) -> bool:
+        """True if high scores mean the other class than in the result: the same scores, with thresholds mirrored."""
+        decisions = [str(one.plain.get("decision", "")) for one in self.result.measurements]
+        stated = {"spoof" if "score >" in text else "bonafide" for text in decisions if "score" in text}
+        return bool(stated) and higher_of(self.corpus) not in (None, *stated)
 
     def _resampling(self) -> Resampling | None:
         """The resampling of the intervals in the file; None if there are none, or if they cannot be repeated."""
