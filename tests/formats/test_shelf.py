@@ -528,7 +528,7 @@ CASES = [
     Case(
         "CFPRF",
         "HAD_seg_score_dict.npy",
-        saved(lambda to: np.save(to, {"u1": np.r_[np.ones(25), np.zeros(25)], "u2": np.ones(50)})),
+        saved(lambda to: np.save(to, {"u1": np.r_[np.full(25, 0.9), np.full(25, 0.2)], "u2": np.full(50, 0.9)})),
         FRAMES,
         0.0,
     ),
@@ -542,7 +542,7 @@ CASES = [
     Case(
         "XPS-Forensic",
         "s.npz",
-        saved(lambda to: np.savez(to, u1=np.r_[np.zeros(25), np.ones(25)], u2=np.zeros(50))),
+        saved(lambda to: np.savez(to, u1=np.r_[np.full(25, 0.1), np.full(25, 0.8)], u2=np.full(50, 0.1))),
         "eval --benchmark xps-forensic-2026-03 ref.rttm {} -m point-eer@20ms",
         0.0,
     ),
