@@ -19,7 +19,10 @@ from cm_corpora import recording, write_wav  # noqa: E402
 from command_line import run  # noqa: E402
 
 import spoofspan as ss  # noqa: E402
+from spoofspan.cm import checkpoints  # noqa: E402
+from spoofspan.cm.config import preset  # noqa: E402
 from spoofspan.cm.locate import locate  # noqa: E402
+from spoofspan.cm.model import build  # noqa: E402
 from spoofspan.cm.scoring import score  # noqa: E402
 
 RATE = 16_000
@@ -53,6 +56,16 @@ def sounds(tmp_path_factory):
 def numbers(verdict):
     """Everything that was measured of the ranges; batches of other recordings change the last digits."""
     return [number for one in verdict.ranges for number in one.to_dict().values()]
+
+
+def test_a_model_of_whole_utterances_is_refused_before_anything_is_scored(sounds, tmp_path, monkeypatch):
+    config = preset("small-cpu-multi").changed(
+        {"network": {"branches": ["utterance"]}, "training": {"stop_on": "loss"}}
+    )
+    checkpoints.save(tmp_path, build(config), config, {})
+    monkeypatch.setattr("spoofspan.cm.locate.score_sounds", None)
+    with pytest.raises(ss.UsageError, match="scores whole utterances only, and cannot say where"):
+        locate(sounds, tmp_path, threshold=0.0)
 
 
 # ---------------------------------------------------------------- ranges

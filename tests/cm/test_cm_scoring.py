@@ -26,7 +26,7 @@ from spoofspan.cm import checkpoints, scorers  # noqa: E402
 from spoofspan.cm.config import BASELINE, SMALL_MULTI  # noqa: E402
 from spoofspan.cm.frame_times import SEGMENT_BRANCHES, frame_count, resolution, samples_of  # noqa: E402
 from spoofspan.cm.model import build  # noqa: E402
-from spoofspan.cm.scorers import load_scorer  # noqa: E402
+from spoofspan.cm.scorers import JointDetector, load_scorer  # noqa: E402
 from spoofspan.cm.scoring import CONTEXT, find_recordings, load_model, score_sounds, windows_of  # noqa: E402
 from spoofspan.formats.reading import read_utterance_scores  # noqa: E402
 from spoofspan.formats.sound import Sound, sounds_in  # noqa: E402
@@ -76,7 +76,7 @@ def test_a_long_recording_has_the_scores_of_every_window(scorer, checkpoint, tmp
     seconds = 31.7 if scorer == "network" else 95.3
     write_wav(tmp_path / "long.wav", recording(np.random.default_rng(1), seconds))
     scored = one_score(
-        load_scorer(checkpoint if scorer == "network" else "joint-detector"), Sound(tmp_path / "long.wav", "l")
+        load_scorer(checkpoint) if scorer == "network" else JointDetector(), Sound(tmp_path / "long.wav", "l")
     )
     frames = (round(seconds * RATE) - 400) // 320 + 1
     for scale, name in enumerate(SEGMENT_BRANCHES):
@@ -326,7 +326,7 @@ def test_the_detector_finds_a_splice_and_coarser_windows_have_the_lowest_score(t
     low = np.convolve(rng.normal(0, 0.3, 3 * RATE + 50), np.hanning(51) / 25, "valid")
     sound = np.concatenate((rng.normal(0, 0.05, 2 * RATE), low))
     write_wav(tmp_path / "u.wav", sound)
-    scored = one_score(load_scorer("joint-detector"), Sound(tmp_path / "u.wav", "u"))
+    scored = one_score(JointDetector(), Sound(tmp_path / "u.wav", "u"))
     frames = scored["20ms"].values
     assert abs(int(frames.argmin()) - 100) <= 1  # the splice is at 2 s
     for scale, name in enumerate(SEGMENT_BRANCHES):

@@ -134,6 +134,9 @@ class Card:
             raise DataError(f"{source}: the card cannot be read ({why}); train again, or delete it") from None
 
 
+NO_CARD = Card("", {})  # of a model without one: nothing is calibrated, and nothing known
+
+
 def _threshold(value: Any, low: Any, high: Any, confidence: Any) -> EerThreshold:
     if not all(map(_is_number, (value, low, high, confidence))):
         raise ValueError("the threshold and its interval must be numbers")

@@ -33,12 +33,12 @@ from spoofspan.base.errors import DataError, SpoofspanError, SpoofspanWarning, U
 from spoofspan.base.times import SECOND
 from spoofspan.cm.card import Card
 from spoofspan.cm.chance import DEFAULT, SHORTEST, WIDEST_GAP, ChanceRanges
-from spoofspan.cm.frame_times import WINDOW
+from spoofspan.cm.frame_times import WINDOW, finest
 from spoofspan.cm.listening import Heard, ListenedSound, sound_notes, unjudgeable
 from spoofspan.cm.located import ChannelCheck, LocatedRecording, Location, ModelFacts, SuspectedRange
 from spoofspan.cm.out_of_domain import recording_numbers
 from spoofspan.cm.scorers import Scorer
-from spoofspan.cm.scoring import find_recordings, finest_branch, load_model, score_sounds
+from spoofspan.cm.scoring import find_recordings, load_model, score_sounds
 from spoofspan.cm.shipped_models import choose_model
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.scores import Scores
@@ -142,10 +142,12 @@ def locate(
     if model is None:
         model, chosen = choose_model(sounds.values())
     scorer, card, source = load_model(model, device, checksum, allow_code=allow_code)
+    branch = finest(scorer.branches)
+    if branch is None:
+        raise UsageError(f"{source.name} scores whole utterances only, and cannot say where; train branches of windows")
     if prior is None:
-        prior = PRIOR if card is None else float(card.about.get("prior", PRIOR))
-    name = card.locating if card is not None else None
-    cost = card.held_out_cost if card is not None else None
+        prior = float(card.about.get("prior", PRIOR))
+    name, cost, through = card.locating, card.held_out_cost, card.channel
     if cost is not None and cost >= 1:
         warn_user(
             f"{source.name}: on speakers that it did not learn from, what it says costs {cost:.2f} (Cllr), and to say "
@@ -153,7 +155,6 @@ def locate(
             SpoofspanWarning,
         )
     limit = _limit(given, prior, name, source.name)
-    through = OPEN if card is None else card.channel
     if threshold is not None and through != OPEN:
         warn_user(
             f"{source.name}: recordings go through its channel ({through.stated}) before they are scored, and those of "
@@ -163,7 +164,7 @@ def locate(
     heard, scores, problems = _scored(scorer, sounds, keep or Listening(), source.name, through)
     if scores is None:
         raise DataError("; ".join(dict.fromkeys(problems.values())))
-    how = _Decision(card, source.name, limit, prior, threshold is None, options)
+    how = _Decision(card, branch, limit, prior, threshold is None, options)
     decided = _Decided.of(scores, heard, how)
     checks = {}
     if name is not None:
@@ -177,8 +178,7 @@ def locate(
         else decided.verdict(one, heard[one], checks.get(one))
         for one, sound in sounds.items()
     )
-    about = {} if card is None else card.about
-    facts = ModelFacts(source.name, source.checksum, about, chosen, through.stated if through != OPEN else "")
+    facts = ModelFacts(source.name, source.checksum, card.about, chosen, through.stated if through != OPEN else "")
     return Location(judged, facts, limit, how.known_prior, name, decided.ratios, options, how.chance)
 
 
@@ -202,27 +202,22 @@ class _Judged:
 class _Decision:
     """Basis of a decision, except for the scores."""
 
-    card: Card | None
-    model: str
+    card: Card
+    branch: str  # of the shortest windows
     limit: float
     prior: float
     by_prior: bool  # ranges in which spoof is less probable than the prior are then not suspected
     options: ProposalOptions
 
     @property
-    def locating(self) -> str | None:
-        """Source of the log-likelihood ratios; None if there are none."""
-        return None if self.card is None else self.card.locating
-
-    @property
     def known_prior(self) -> float | None:
         """The prior, where probabilities follow from it."""
-        return None if self.locating is None else self.prior
+        return None if self.card.locating is None else self.prior
 
     @property
     def chance(self) -> ChanceRanges | None:
         """Ranges that are expected by chance, if they were counted with these options."""
-        return None if self.card is None or self.locating is None or self.options != DEFAULT else self.card.chance
+        return None if self.card.locating is None or self.options != DEFAULT else self.card.chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,21 +226,17 @@ class _Decided:
 
     how: _Decision
     ratios: Scores
-    finest: Scores  # as the branch gave them
+    of_branch: Scores  # as they are
     found: Proposals
 
     @classmethod
     def of(cls, scores: Mapping[str, Any], heard: Mapping[str, _Judged], how: _Decision) -> _Decided:
         """Decide by the scores of all branches."""
-        finest = finest_branch(scores)
-        if finest is None:
-            raise UsageError(
-                f"{how.model} scores whole utterances only, and cannot say where; train branches of windows"
-            )
-        ratios = finest if how.card is None or how.locating is None else how.card.ratio(how.locating, scores)
+        of_branch, name = scores[how.branch], how.card.locating
+        ratios = of_branch if name is None else how.card.ratio(name, scores)
         seconds = {one: sound.raw.seconds for one, sound in heard.items()}
         found = proposals_from_scores(ratios, how.limit, **vars(how.options), durations=seconds)
-        return cls(how, ratios, finest, found)
+        return cls(how, ratios, of_branch, found)
 
     def ranges(self, recording: str) -> tuple[SuspectedRange, ...]:
         """The suspected ranges of a recording."""
@@ -273,8 +264,8 @@ class _Decided:
         mute = unjudgeable(raw) or self._too_short(raw.seconds)
         ranges = self.ranges(recording)
         domain = None
-        if self.how.card is not None and self.how.card.domain is not None and not mute:
-            numbers = recording_numbers(judged.scored, self.finest[recording])
+        if self.how.card.domain is not None and not mute:
+            numbers = recording_numbers(judged.scored, self.of_branch[recording])
             domain = self.how.card.domain.judge(numbers, raw.seconds)
         answer = None
         if self.how.chance is not None and not mute and (domain is None or domain.known):

@@ -160,10 +160,8 @@ class NetworkScorer:
 Scorer = JointDetector | NetworkScorer
 
 
-def load_scorer(checkpoint: str | Path, device: str | None = None, *, allow_code: bool = False) -> Scorer:
-    """Scorer: a folder that holds a checkpoint, or the detector of joints, which needs none."""
-    if str(checkpoint) == JOINT_DETECTOR:
-        return JointDetector()
+def load_scorer(checkpoint: str | Path, device: str | None = None, *, allow_code: bool = False) -> NetworkScorer:
+    """Scorer of the checkpoint in a folder."""
     from spoofspan.cm import checkpoints
     from spoofspan.cm.distributed import choose_device
 

@@ -29,7 +29,7 @@ from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.extras import require
 from spoofspan.base.locks import own_folder
 from spoofspan.base.progress import progress
-from spoofspan.cm.card import Card, read_card
+from spoofspan.cm.card import NO_CARD, Card, read_card
 from spoofspan.cm.frame_times import (
     COARSEST,
     HOP,
@@ -41,7 +41,7 @@ from spoofspan.cm.frame_times import (
     scale_of,
 )
 from spoofspan.cm.model_sources import ModelSource, model_at
-from spoofspan.cm.scorers import JOINT_DETECTOR, Float32, Scorer, Window, load_scorer
+from spoofspan.cm.scorers import JOINT_DETECTOR, Float32, JointDetector, Scorer, Window, load_scorer
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays import partialspoof_scores
@@ -131,34 +131,31 @@ def score(
 
     """
     sounds = dict(audio) if isinstance(audio, Mapping) else find_recordings(audio, channel=channel, truncated=truncated)
-    card: Card | None = None
-    if str(checkpoint) == JOINT_DETECTOR:
-        scorer = load_scorer(checkpoint)
-    else:
+    scorer: Scorer = JointDetector()
+    card = NO_CARD
+    if str(checkpoint) != JOINT_DETECTOR:
         scorer, card, _ = load_model(checkpoint, device, allow_code=allow_code)
     folder = Path(out).expanduser()
-    files = _targets(folder, scorer.branches, official, () if card is None else card.calibrations)
+    files = _targets(folder, scorer.branches, official, card.calibrations)
     with own_folder(folder):  # the files of two runs would not fit each other
         for path in files.values():
             check_target(path, force)
         began = time.monotonic()
         made, seconds = score_sounds(scorer, sounds, str(checkpoint))
-        if card is not None:
-            made |= {f"{LLR}{name}": one for name, one in card.ratios(made).items()}
+        made |= {f"{LLR}{name}": one for name, one in card.ratios(made).items()}
         _write(files, made, force)
     return ScoredSound(files, len(sounds), seconds, time.monotonic() - began)
 
 
 def load_model(
     model: str | Path | None, device: str | None = None, checksum: str | None = None, *, allow_code: bool = False
-) -> tuple[Scorer, Card | None, ModelSource]:
-    """Scorer, the card of the model if it has one that fits, and where it came from."""
+) -> tuple[Scorer, Card, ModelSource]:
+    """Scorer, card (:data:`NO_CARD` if the model has none that fits), and source of a model."""
     require("torch", "safetensors")
     with model_at(model, checksum) as source:
-        card = read_card(source.folder, source.checksum)
+        card = read_card(source.folder, source.checksum) or NO_CARD
         scorer = load_scorer(source.folder, device, allow_code=allow_code)
-        if card is not None:
-            card.check_branches(scorer.branches, source.name)
+        card.check_branches(scorer.branches, source.name)
         return scorer, card, source
 
 
