@@ -106,6 +106,23 @@ def test_what_cannot_be_broken_down_is_refused(demo):
         by_length(references, scores, measure="point-eer@20ms")
     with pytest.raises(ss.DataError, match="no value for"):
         by_column(references, scores, {references.utterances[0]: "a"})
+    some_without = {utt: None if i % 2 else "a" for i, utt in enumerate(references.utterances)}
+    for measure, name in (("range-eer", "codec"), ("point-eer@20ms", "attack")):
+        with pytest.raises(ss.DataError, match=f"{name}: no value for"):
+            ss.evaluate(references, scores, measure, by={name: some_without})
+
+
+@pytest.mark.parametrize(
+    ("measure", "name"),
+    [("range-eer", "length"), ("range-f1", "boundary"), ("range-eer", "share"), ("utterance-eer", "share")],
+)
+def test_a_column_is_never_replaced_by_groups_of_its_name(measure, name, demo):
+    column = {utt: "ab"[i % 2] for i, utt in enumerate(demo[0].utterances)}
+    with pytest.raises(ss.UsageError, match=f"by='{name}' makes these groups itself"):
+        ss.evaluate(*demo, measure, by={name: column})
+    for other in ("point-eer@20ms", "event-f1@iou=0.5"):
+        if name != "share":
+            assert ss.evaluate(*demo, other, by={name: column})[other].breakdown.rows == ("pooled", "a", "b")
 
 
 # ---------------------------------------------------------------- files

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from operator import or_
+from operator import add, or_
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 from spoofspan.base.columns import positions
@@ -342,10 +342,11 @@ class Corpus(ABC):
     def errors(self, plan: Plan, at: OperatingPoint, own_rule: str | None = None) -> UtteranceErrors:
         """The errors of each utterance at an operating point; with ``own_rule``, also its own EER by that rule."""
         work = partial(_errors_of_shard, plan, at, own_rule, self.lay_sides)
-        found: UtteranceErrors | str = self.merged(work, _joined_errors, "errors by utterance")
-        if isinstance(found, str):
-            raise NothingToMeasureError(found, ())
-        return found
+        found: list[UtteranceErrors | str] = self.merged(work, add, "errors by utterance")
+        errors = [one for one in found if not isinstance(one, str)]
+        if not errors:
+            raise NothingToMeasureError(str(found[0]), ())
+        return errors[0].joined(errors)
 
     def errors_by_utterance(
         self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
@@ -358,17 +359,20 @@ class Corpus(ABC):
 
         return self.errors(plan, at, check_own_rule(plan.eer_rule))
 
+    def planned(self, measure: Measure, options: EvaluationOptions) -> PlannedMass:
+        """The mass of one measure, which is not of events."""
+        (lay,) = self.lay([self.plan(measure, options)], signed=options.signed)
+        return lay()
+
     def measure(self, measure: Measure, options: EvaluationOptions, undefined: Undefined = "raise") -> Measurement:
         """Take one measure, which is not of events."""
-        (lay,) = self.lay([self.plan(measure, options)], signed=options.signed)
-        return lay().cautioned(undefined, options.resampling)
+        return self.planned(measure, options).cautioned(undefined, options.resampling)
 
     def ready(self, measure: Measure, options: EvaluationOptions) -> Measured:
         """Take one measure for intervals, which measure again under other weights of the clusters."""
         if measure.basis == EVENT:
             return self.events([measure], options).ready(measure)
-        (lay,) = self.lay([self.plan(measure, options)])
-        planned = lay()
+        planned = self.planned(measure, options)
         if measure.macro:
             from spoofspan.uncertainty.measured_system import values_of_utterances
             from spoofspan.uncertainty.replicates import mean_of
@@ -416,9 +420,8 @@ class Corpus(ABC):
         columns = columns_of(by, lambda name: self.shares() if name == "share" else read_column(name))
         if wanted.basis == EVENT:
             return self.cross_events(wanted, columns, options)
-        (lay,) = self.lay([self.plan(wanted, options)], signed=False)
         with progress("measuring groups"):
-            return crossed(lay(), columns, options.resampling)
+            return crossed(self.planned(wanted, replace(options, signed=False)), columns, options.resampling)
 
     def shares(self) -> Mapping[str, str]:
         """The share of each utterance that is spoofed, as a column."""
@@ -699,21 +702,15 @@ def _attacks_of_shard(shard: Shard) -> frozenset[str]:
 
 def _errors_of_shard(
     plan: Plan, at: OperatingPoint, own_rule: str | None, lay: Lay, shard: Shard
-) -> UtteranceErrors | str:
+) -> list[UtteranceErrors | str]:
     """The errors of each utterance of a shard, or the reason for having none."""
     references, scores = shard
     if references is None or scores is None:
-        return "no utterance has any time to measure; check references and durations"
+        return ["no utterance has any time to measure; check references and durations"]
     try:
-        return plan.errors(references, scores, lay, at, own_rule)
+        return [plan.errors(references, scores, lay, at, own_rule)]
     except NothingToMeasureError as error:
-        return str(error)
-
-
-def _joined_errors(one: UtteranceErrors | str, other: UtteranceErrors | str) -> UtteranceErrors | str:
-    if isinstance(one, str) or isinstance(other, str):
-        return other if isinstance(one, str) else one
-    return one.joined([one, other])
+        return [str(error)]
 
 
 def taken(side: T, utterances: Sequence[str]) -> T:

@@ -234,7 +234,8 @@ def _with_groups(corpus: Corpus, found: Measurement, options: EvaluationOptions,
         raise UsageError(f"by={by!r} cuts time, and {found.measure} counts points or utterances; use a range measure")
     if in_time and name == "attack" and bool(columns) == bool(corpus.attack_names()):
         raise UsageError(NAMED_ALREADY if columns else NO_ATTACKS)
-    way = "cells" if columns and found.measure.startswith(EVENT) else corpus.way_of_groups(name, found.measure)
+    of_cells = columns and not found.measure.startswith("range-")  # whatever the columns are called
+    way = "cells" if of_cells else corpus.way_of_groups(name, found.measure)
     ignored = [one for one in columns if one == "share" or (way == "time" and one in ("length", "boundary"))]
     if ignored:
         raise UsageError(
