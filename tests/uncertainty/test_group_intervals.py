@@ -10,6 +10,9 @@ from test_jackknife import error_of_a_difference
 import spoofspan as ss
 import spoofspan.demo
 from spoofspan.cli import app
+from spoofspan.evaluation.breakdown import MeasuredCorpus
+from spoofspan.evaluation.corpus import CorpusInMemory
+from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.groups import by_attack, by_boundary, by_column, by_length
 from spoofspan.uncertainty.student import two_sided_p
 
@@ -45,6 +48,14 @@ def test_a_group_has_the_interval_of_a_corpus_of_its_own(corpus, column):
     plain = by_column(corpus.references, corpus.systems[0.16], column, name="c")
     assert [group.to_dict()["interval"] for group in plain.groups] == [None] * 3
     assert plain.differences == ()
+
+
+def test_breakdowns_of_one_corpus_do_not_mix_their_groups(corpus, column):
+    options = EvaluationOptions(resampling=HOW)
+    whole = MeasuredCorpus(CorpusInMemory(corpus.references, corpus.systems[0.16]), "range-eer", options)
+    whole.by_length([0.8])
+    found = whole.by_column(column, "c").differences
+    assert {name for one in found for name in (one.first, one.second)} == set(column.values())
 
 
 def test_the_difference_of_two_groups_is_the_jackknife_by_hand(corpus, column):

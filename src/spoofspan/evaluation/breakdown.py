@@ -330,6 +330,7 @@ class MeasuredCorpus:
     def _vary_within(self, by: str) -> None:
         """Take intervals over what varies within a group: for each attack over speakers, not over attacks."""
         self.resampling = self.options.resampling and self.options.resampling.within([by])
+        self.parts = {}  # differences are between the groups of one breakdown
 
     def _lay(self, selections: Sequence[Selection]) -> Sequence[LayLater]:
         return self.corpus.lay([replace(self.plan, selection=one) for one in selections], signed=False)
