@@ -12,14 +12,14 @@ hard decisions         refused; measures at a threshold are taken at 0.5
 two other values       a warning if both are whole numbers or infinite (-1 and 1), or if the value is 0 or 1
 ====================== ============================================================================================
 
-All scores of a system are judged, not a part of them: a shard or a group may well have two values. So is no mass, which
-may be a part.
+All scores of a system are judged, never a part of them: a shard, a group, or a mass of either may well have two values.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ from spoofspan.base.errors import UndefinedMeasureError
 DECISIONS = {"spoof": 0.0, "bonafide": 1.0}
 DECISION_THRESHOLD = 0.5
 MANY = 1000  # fewer scores than this (20 s of 20 ms frames) may well have two values, and no error
-LOOK = 1 << 16  # scores looked at together; the first of them usually have more than two values
+FIRST, LOOK = 1 << 10, 1 << 16  # scores looked at together; usually the first have more than two values
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class DistinctValues:
     def of(cls, scores: npt.NDArray[np.floating], *, decisions: bool = False) -> DistinctValues:
         """Collect the values of scores, until there are three."""
         values: set[float] = set()
-        for first in range(0, scores.size, LOOK):
-            values.update(np.unique(scores[first : first + LOOK]).tolist())
+        for first, last in pairwise((0, FIRST, *range(LOOK, scores.size, LOOK), scores.size)):
+            values.update(np.unique(scores[first:last]).tolist())
             if len(values) > 2:
                 return cls(None, scores.size, decisions)
         return cls(frozenset(values), scores.size, decisions)
