@@ -107,11 +107,11 @@ class Calibration:
     systems, higher
         The name of each system, and what its high scores mean.
     unit
-        What it was learned on: scores in ``"time"`` (weighted by duration), or of whole ``"utterances"``.
+        Unit of the calibration set: scores in ``"time"`` (weighted by duration), or of whole ``"utterances"``.
     prior
         The share of spoof that learning weighed the classes to.
     ridge
-        How much large weights were penalised; 0: not at all.
+        Penalty on large weights; 0: none.
     learned_on
         The signature: ``comparable`` (method, rules, hash of the references) and ``input`` (hashes of the scores).
 

@@ -86,11 +86,11 @@ def scores_from_rows(
     hop : float
         Spacing of the scores in seconds.
     higher : {"bonafide", "spoof"}
-        What high scores mean.
+        Meaning of high scores.
     utterance, scores : str
         The columns of the id and of the scores.
     dtype : str
-        What lists of Python floats become; arrays stay what they are.
+        Type of scores given as lists of Python floats; arrays keep theirs.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A threshold with a promise: how much of the spoofed time it misses, on average over speakers like these.
+"""A threshold with a bound on its expected miss rate over speakers like those of a calibration set.
 
 :func:`spoofspan.uncertainty.bound_misses` finds it on a calibration set, ``spoofspan convert`` and ``locate`` take it.
 """
@@ -27,13 +27,13 @@ class MissBound:
     miss_rate
         The promise: the highest expected share of the spoofed time (or utterances) of a new cluster that is missed.
     clusters, drawn_by
-        How many clusters with spoof it rests on, and what they are: ``"speaker"``, ``"utterance"``.
+        Number of clusters with spoof in the calibration set, and their kind: ``"speaker"``, ``"utterance"``.
     missed, false_positive_rate
         On the calibration set: the mean share that is missed over clusters, and the share of bona fide called spoof.
     higher
-        What high scores mean.
+        Meaning of high scores.
     unit
-        Whether it is of scores in ``"time"``, or of whole ``"utterances"``.
+        Kind of scores: in ``"time"``, or of whole ``"utterances"``.
     learned_on
         The signature: ``comparable`` (rules, hash of the references) and ``input`` (hashes of the scores).
 

@@ -65,13 +65,13 @@ class References(ByUtterance):
     attacks, attack_names
         Of each range, which of the names its attack (method, generator, editor) has; -1 for none.
     snap
-        How far edges may miss each other, in ns, because the source rounded them.
+        Greatest distance of edges (ns) that are joined, because the source rounded them.
     names_both_classes
-        Whether both classes occur; a file that lists spoofs only does not say where an utterance ends.
+        True if both classes occur; a file that lists spoofs only does not tell where an utterance ends.
     dropped_empty
-        How many empty ranges were dropped.
+        Number of empty ranges that were dropped.
     modality
-        Whose fakes are spoof here, where the source is audio-visual: "any", "audio" or "visual".
+        Fakes that are spoof, of an audio-visual source: "any", "audio" or "visual".
 
     Examples
     --------
@@ -112,7 +112,7 @@ class References(ByUtterance):
         durations
             Of every utterance. Utterances that only this lists belong to the corpus too, without any range.
         snap
-            How far edges may miss each other because the source rounded them.
+            Greatest distance of edges (in seconds) that are joined, because the source rounded them.
 
         Raises
         ------
@@ -180,15 +180,15 @@ class References(ByUtterance):
         starts, ends
             Of each range.
         is_spoof
-            Whether each range is spoof; or give ``labels``.
+            True for each range that is spoof; or give ``labels``.
         labels
             Of each range: 0 bona fide, 1 spoof, 2 non-speech.
         attacks
             Of each range, its attack or None.
         snap
-            How far (in seconds) edges may miss each other because the source rounded them.
+            Greatest distance of edges (in seconds) that are joined, because the source rounded them.
         place
-            Says where a range comes from (``"ref.rttm:12"``), for messages.
+            Returns the origin of a range (``"ref.rttm:12"``), for messages.
 
         Examples
         --------
@@ -249,7 +249,7 @@ class References(ByUtterance):
         hop
             The length of a frame in seconds.
         spoof_label
-            Which of the labels 0 and 1 means spoof; needed if labels are numbers.
+            The label, 0 or 1, that means spoof; needed if labels are numbers.
         durations
             Of every utterance, in seconds: the last frame ends there.
 
@@ -288,7 +288,7 @@ class References(ByUtterance):
         durations, snap
             As in :meth:`from_ranges`.
         spoof_label
-            Which of the labels 0 and 1 means spoof, if labels are numbers.
+            The label, 0 or 1, that means spoof, if labels are numbers.
 
         Returns
         -------
@@ -350,7 +350,7 @@ class References(ByUtterance):
         return self.take_as(indices, chosen_ids(self.utterances, indices))
 
     def take_as(self, chosen: Int64, utterances: tuple[str, ...]) -> References:
-        """Keep chosen utterances whose ids are at hand: to look up 71,237 of them takes longer than all the rest."""
+        """Keep chosen utterances with the given ids: looking up 71,237 of them takes longer than all the rest."""
         run = neighbours(chosen)  # which need no copy
         rows = rows_of(self.offsets, chosen) if run is None else block_rows(self.offsets, run.start, run.stop)
         return replace(

@@ -94,17 +94,17 @@ class Scores(ByUtterance):
     utterances, offsets, values
         The ids, and the scores as given: ``values[offsets[i]:offsets[i + 1]]`` are those of ``utterances[i]``.
     higher
-        What high scores mean, ``"bonafide"`` or ``"spoof"``.
+        Meaning of high scores, ``"bonafide"`` or ``"spoof"``.
     hops, origins
         Of frames: the spacing (seconds) and the first start (ns) in each utterance.
     window
-        Of frames: how long each lasts, in seconds; None where it is the hop.
+        Of frames: the length of each in seconds; None if it is the hop.
     starts, ends
         Of ranges: one each per value, in ns.
     dropped_empty
-        How many empty ranges were dropped.
+        Number of empty ranges that were dropped.
     decisions
-        Whether the values are hard decisions, see :meth:`from_decisions`.
+        True if the values are hard decisions, see :meth:`from_decisions`.
     training_resolution
         Resolution (seconds) that the system was trained at, if known. Points are compared with it, not with the hop.
 
@@ -151,9 +151,9 @@ class Scores(ByUtterance):
         higher
             Meaning of high scores, ``"bonafide"`` or ``"spoof"``; it is never guessed.
         start
-            Where the first frame begins: one, or one by utterance.
+            Start of the first frame: one, or one by utterance.
         window
-            How long a frame lasts, where that is not the hop.
+            Length of a frame, if it is not the hop.
 
         Returns
         -------
@@ -252,7 +252,7 @@ class Scores(ByUtterance):
         values
             The scores: float16, float32, float64, or integers.
         higher
-            What high scores mean, ``"bonafide"`` or ``"spoof"``.
+            Meaning of high scores, ``"bonafide"`` or ``"spoof"``.
         hop, start, window
             Of frames, in seconds: spacing and first start (one, or one per utterance), and length.
         starts, ends
@@ -324,9 +324,9 @@ class Scores(ByUtterance):
             A column ``utterance`` with ``start``, ``end``, ``score``, or with ``frame``, ``score``, or with a list,
             ``scores``.
         hop, higher
-            The spacing of frames in seconds, and what high scores mean, unless the table says so.
+            The spacing of frames in seconds, and the meaning of high scores, unless the table states them.
         column
-            Which column holds the score, if it has another name.
+            The name of the column of scores, if it is another one.
 
         Returns
         -------
@@ -350,13 +350,13 @@ class Scores(ByUtterance):
         return to_arrow(self, long=long, unit=unit)
 
     def to_pandas(self, *, long: bool = True, unit: TimeUnit = "s") -> Any:
-        """Make a pandas data frame, times in seconds; it states neither polarity nor hop, so keep both."""
+        """Make a pandas data frame, times in seconds; it has neither polarity nor hop, so note both."""
         from spoofspan.formats.tables.dataframes import to_pandas
 
         return to_pandas(self, long=long, unit=unit)
 
     def to_polars(self, *, long: bool = True, unit: TimeUnit = "s") -> Any:
-        """Make a polars data frame, times in seconds; it states neither polarity nor hop, so keep both."""
+        """Make a polars data frame, times in seconds; it has neither polarity nor hop, so note both."""
         from spoofspan.formats.tables.dataframes import to_polars
 
         return to_polars(self, long=long, unit=unit)
@@ -383,8 +383,8 @@ class Scores(ByUtterance):
         """Re-sample to uniform frames of another resolution, as in the paper.
 
         A frame's score is the lowest (in bona fide polarity) of the ranges it overlaps: duplication where the
-        resolution is finer, minimum where it is coarser. With ``durations``, what lies past the end of an utterance
-        does not count; a tail without scores stays without.
+        resolution is finer, minimum where it is coarser. With ``durations``, scores past the end of an utterance do
+        not count; a tail without scores remains so.
 
         >>> scores = Scores.from_frames({"u1": [0.9, 0.2, 0.4]}, hop=0.02, higher="bonafide")
         >>> scores.resample(0.04).values.tolist(), scores.resample(0.01).values.tolist()

@@ -43,12 +43,12 @@ class UtteranceScores(ByUtterance):
     values
         One score for each.
     higher
-        What high scores mean, ``"bonafide"`` or ``"spoof"``.
+        Meaning of high scores, ``"bonafide"`` or ``"spoof"``.
     columns
         The scores of a table with several, by name: ``cm-score`` and ``sasv-score``. Measures of trials take
-        ``sasv-score``, others ``cm-score``. Empty where ``values`` are all there is.
+        ``sasv-score``, others ``cm-score``. Empty if there are only ``values``.
     of_trials
-        Whether each score is of a trial, that is of a recording and a speaker.
+        True if each score is of a trial, that is of a recording and a speaker.
 
     Examples
     --------

@@ -13,14 +13,13 @@ and sum, for each score, the time of both classes under it::
     bona fide    20    20     5     0    12    20      77
     spoof         0     0    15    20     8     0      43
 
-These two columns are a mass. Every measure is a function of them. With a threshold tau, time under a score s is called
-spoof iff s < tau: at tau = 0.3 the scores -0.2 and 0.1 are called spoof, so 12 of 77 ms of bona fide time are false
-positives and 15 of 43 ms of spoofed time are false negatives. Moving tau from the lowest to the highest score gives the
-whole error curve, and where both rates meet the EER (Eqs. 3 to 7 of the paper).
+The scores with both amounts are the mass, and every measure is a function of it. With a threshold tau, time under a
+score s is called spoof iff s < tau: at tau = 0.3 the scores -0.2 and 0.1 are called spoof, so 12 of 77 ms of bona fide
+time are false positives, and 15 of 43 ms of spoofed time are false negatives. Moving tau from the lowest to the highest
+score traces the error curve; the EER is where both rates meet (Eqs. 3 to 7 of the paper).
 
-The columns are integers (nanoseconds, points, or utterances), so sums have the same bits whatever the order, the blocks
-or the number of shards. That is why masses add, and why one mechanism serves memory, streaming, several processes and a
-cluster.
+Amounts are integers (nanoseconds, points, or utterances), so their sums have the same bits for any order, blocks and
+number of shards. Masses therefore add, and one mechanism serves memory, streaming, several processes and a cluster.
 
 A mass is never held whole. It consists of parts, one for each corpus or shard (:class:`MassPart`), which compute it
 block by block: :mod:`spoofspan.mass.ranges` for ranges, :mod:`spoofspan.mass.points` for points,

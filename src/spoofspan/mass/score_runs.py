@@ -212,7 +212,7 @@ class RangeRuns:
     def _axis(self) -> tuple[Int64, Int64, Int64]:
         """One axis for all utterances of a block, where each begins after the last end of the one before.
 
-        Where each utterance begins on it, how far each reaches, and where each run starts; made anew rather than kept,
+        Returns the start of each utterance on it, the reach of each, and the start of each run; made anew, not kept,
         as it is as large as the block's own columns.
         """
         reach = np.zeros(self.offsets.size, np.int64)

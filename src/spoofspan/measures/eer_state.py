@@ -91,7 +91,7 @@ class EerState:
     dtype
         The type of the scores: float16, float32 or float64.
     higher
-        What high scores mean, ``"bonafide"`` or ``"spoof"``.
+        Meaning of high scores, ``"bonafide"`` or ``"spoof"``.
     unit, uncovered, basis
         As in :class:`~spoofspan.ScoreMass`.
 

@@ -58,13 +58,13 @@ class Measure:
     Attributes
     ----------
     basis : str
-        What is counted: ``range`` (durations), ``point``, ``utterance`` or ``event``.
+        Unit of the amounts: ``range`` (durations), ``point``, ``utterance`` or ``event``.
     kind : Kind
         Its entry in the catalogue.
     positive : {"spoof", "bonafide"}
         The positive class.
     macro : bool
-        Whether it is the mean over utterances.
+        True if it is the mean over utterances.
 
     Raises
     ------

@@ -37,17 +37,17 @@ class OperatingPoint:
     threshold
         On the scale of the scores as given.
     higher
-        What high scores mean, ``"bonafide"`` or ``"spoof"``.
+        Meaning of high scores, ``"bonafide"`` or ``"spoof"``.
     false_positive, false_negative
         Bona fide called spoof, and spoof called bona fide.
     bona_fide, spoof
         The denominators of both rates.
     unanswered_bona_fide, unanswered_spoof
-        What lies under no score and is called neither (rule ``uncovered="unanswered"``).
+        Amounts without a score that are called neither (rule ``uncovered="unanswered"``).
     unit
-        What is counted: ``"ns"``, ``"points"``, ``"utterances"`` or ``"events"``.
+        Unit of the amounts: ``"ns"``, ``"points"``, ``"utterances"`` or ``"events"``.
     everything
-        Whether even the scores at the end of the scale are called spoof; the threshold is then infinite.
+        True if even the scores at the end of the scale are called spoof; the threshold is then infinite.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class OperatingPoint:
 
     @property
     def cells(self) -> dict[str, int]:
-        """The four cells of the confusion matrix, and what is called neither, in units of what is counted."""
+        """The four cells of the confusion matrix, and the unanswered amount, in the unit of the point."""
         names = ("true_positive", "false_negative", "false_positive", "true_negative")
         return {name: getattr(self, name) for name in names} | {
             "unanswered": self.unanswered_bona_fide + self.unanswered_spoof
@@ -156,7 +156,7 @@ class Totals:
         return self.spoof + self.undecided_spoof
 
     def check(self) -> None:
-        """Refuse to define a rate without time to measure it on."""
+        """Refuse rates without a denominator, and amounts without any score."""
         unit = "time" if self.unit == "ns" else self.unit.removesuffix("s")
         if not self.all_bona_fide + self.all_spoof:
             raise UndefinedMeasureError(
@@ -229,7 +229,7 @@ def totals(mass: ScoreMass) -> Totals:
 
 
 class WithThreshold(Protocol):
-    """A measurement or an operating point: what was found at a threshold."""
+    """A measurement or an operating point: a result at a threshold."""
 
     @property
     def threshold(self) -> float:

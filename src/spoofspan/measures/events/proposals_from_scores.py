@@ -114,7 +114,7 @@ def proposals_from_scores(
     merge_gap
         Gaps of at most this (seconds) are bridged. Time without a score is never proposed otherwise.
     durations
-        Where given, what lies past the end of an utterance is cut off, and the last score is held to the end for up to
+        If given, scores past the end of an utterance are cut off, and the last score is held to the end for up to
         one hop and 25 ms, as everywhere (the rule ``slack``).
 
     Returns
