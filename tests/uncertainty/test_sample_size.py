@@ -100,8 +100,8 @@ def test_what_cannot_be_planned_is_refused(corpus, more, said):
 def test_a_plan_from_a_system_with_hardly_an_error_is_cautioned():
     labels = [(0.0, 1.0, "bonafide"), (1.0, 2.0, "spoof")]
     references = ss.References.from_ranges({f"u{i}": labels for i in range(40)})
-    frames = {utt: [1.0] * 10 + [0.0] * 10 for utt in references.utterances}
-    frames["u0"] = [1.0] * 9 + [0.0, 1.0] + [0.0] * 9  # an error of each kind
+    frames = {utt: [0.9] * 10 + [0.1] * 10 for utt in references.utterances}
+    frames["u0"] = [0.9] * 9 + [0.1, 0.9] + [0.1] * 9  # an error of each kind
     almost = ss.Scores.from_frames(frames, hop=0.1, higher="bonafide")
     found = ss.sample_size(references, {"almost": almost}, first=0.001, second=0.01)
     assert found.warnings == (
