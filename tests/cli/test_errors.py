@@ -299,7 +299,7 @@ def test_polarity_is_never_guessed():
         with pytest.raises(TypeError, match="higher"):
             build()
         for wrong in ("bona fide", "genuine", "Spoof", None, True):
-            with refused(ss.UsageError, "higher must be 'bonafide' or 'spoof'", repr(wrong)):
+            with refused(ss.UsageError, f"higher={wrong!r}: must be 'bonafide' or 'spoof'"):
                 build(higher=wrong)
 
 

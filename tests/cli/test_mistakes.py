@@ -523,8 +523,8 @@ THIRD = {
         (2, 2),
         f"{PLAIN} bonafide",
     ),
-    "the polarity in other words": (f"{PLAIN} real", 2, ["did you mean bonafide?"], (2, 3), f"{PLAIN} bonafide"),
-    "the polarity with a hyphen": (f"{PLAIN} bona-fide", 2, ["did you mean bonafide?"], (2, 3), f"{PLAIN} bonafide"),
+    "the polarity in other words": (f"{PLAIN} real", 2, ["did you mean 'bonafide'?"], (2, 3), f"{PLAIN} bonafide"),
+    "the polarity with a hyphen": (f"{PLAIN} bona-fide", 2, ["did you mean 'bonafide'?"], (2, 3), f"{PLAIN} bonafide"),
     "the wrong polarity": (
         f"{PLAIN} spoof",
         0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -13,6 +13,7 @@ from spoofspan.cli.inputs import Inputs
 from spoofspan.cli.wording import in_flags
 
 if TYPE_CHECKING:
+    from spoofspan.data.scores import Higher
     from spoofspan.formats.describe import Description
 
 
@@ -84,7 +85,7 @@ def _described(inputs: Inputs) -> list[Description]:
     told = ReadOptions(
         durations=None if inputs.durations is None else read_durations(inputs.durations),
         hop=inputs.hop,
-        higher=o.polarity(inputs.higher),
+        higher=cast("Higher | None", inputs.higher),
         column=inputs.column,
         spoof_label=inputs.spoof_label,
         split=inputs.split,
@@ -96,7 +97,7 @@ def _described(inputs: Inputs) -> list[Description]:
 
 def _with_typed(command: str, inputs: Inputs) -> str:
     """The command that reads a file, with the options that were typed to describe it."""
-    values = {name: getattr(inputs, name) for name in ("durations", "hop", "column", "spoof_label", "split")}
-    values["higher"] = o.polarity(inputs.higher)
+    typed = ("durations", "hop", "column", "spoof_label", "split", "higher")
+    values = {name: getattr(inputs, name) for name in typed}
     flags = [f"--{name.replace('_', '-')} {value}" for name, value in values.items() if value is not None]
     return " ".join([command, *flags]) if command.startswith("spoofspan eval") and "; or" not in command else command

@@ -106,7 +106,7 @@ def convert(
     else:
         # a folder may be there, its files may not
         o.must_be_free(None if target.endswith("/") else target, durations_out, force=force)
-        about: dict[str, Any] = {"higher": o.polarity(higher), "column": column, "durations": durations}
+        about: dict[str, Any] = {"higher": higher, "column": column, "durations": durations}
         if threshold is not None:
             scores = read_scores(source, hop=hop, format=from_format, **about)
             if bound is not None:

@@ -155,7 +155,7 @@ class Inputs:
             "does not go with --scheduler, which reads Parquet; spoofspan convert makes it",
         )
         references, scores = self._files()
-        about = {"hop": self.hop, "higher": o.polarity(self.higher), "column": self.column}
+        about = {"hop": self.hop, "higher": self.higher, "column": self.column}
         connect = partial(connected_corpus, scheduler, references, str(scores))
         with ExitStack() as stack:
             corpus = read_assuming(lambda **how: stack.enter_context(connect(**how)), about, self.assumed)
@@ -227,13 +227,11 @@ class Inputs:
 
     def _about_references(self) -> dict[str, Any]:
         """Options of some formats of references: which part of metadata counts, and which label means spoof."""
-        RULES["modality"].check(self.modality)
         return {name: getattr(self, name) for name in OF_REFERENCES}
 
     def _about_scores(self) -> dict[str, Any]:
         """Options for reading scores."""
-        higher = o.polarity(self.higher)
-        return {"hop": self.hop, "higher": higher, "column": self.column, "label2id": self.label2id}
+        return {"hop": self.hop, "higher": self.higher, "column": self.column, "label2id": self.label2id}
 
     def has_proposals(self, where: str) -> bool:
         """True if a file is, or shall be read as, proposals and not scores."""
@@ -261,7 +259,7 @@ class Inputs:
         from spoofspan.formats.reading import read_utterance_scores
 
         looked = self.take(where, self.scores_format)
-        about = {"format": self.scores_format, "column": self.column, "higher": o.polarity(self.higher)}
+        about = {"format": self.scores_format, "column": self.column, "higher": self.higher}
         return self._read(partial(read_utterance_scores, looked), about)
 
     def read_proposals(self, where: str, fps: float | None) -> Proposals:
@@ -330,11 +328,8 @@ class Inputs:
         where = self.scores if self.dataset is None else self.references or self.scores
         if where is None or not Path(where).expanduser().is_file():
             return []
-        return check_unused_columns(
-            looked or where,
-            self.scores_format,
-            ReadOptions(hop=self.hop, higher=o.polarity(self.higher), column=self.column),
-        )
+        told = {name: value for name, value in self._about_scores().items() if name != "label2id"}
+        return check_unused_columns(looked or where, self.scores_format, ReadOptions(**told))
 
     @cached_property
     def database(self) -> Dataset:

@@ -7,7 +7,6 @@ type of this module. Every rule is a flag of the same name, made of its declarat
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -28,7 +27,6 @@ from spoofspan.data.rules import CONVENTIONS, RULES, Rule
 from spoofspan.uncertainty.methods import DEFAULT_METHOD, METHODS
 
 if TYPE_CHECKING:
-    from spoofspan.data.scores import Higher
     from spoofspan.formats.sources import Where
     from spoofspan.report.table import Table
     from spoofspan.uncertainty import Resampling
@@ -181,22 +179,6 @@ ABOUT_CODE = "Permit a model to import and run the code that its configuration n
 AllowCode = Annotated[bool, option(ABOUT_CODE, "--allow-code")]
 Jobs = Annotated[int | None, option("Processes; one per core by default.", "--jobs", "-j")]
 Quiet = Annotated[bool, option("Show no progress.", "--quiet", "-q", callback=_be_quiet)]
-
-
-SAME_CLASS = {
-    "bonafide": ("bonafide", "bona", "real", "genuine", "human", "natural", "true"),
-    "spoof": ("spoof", "spoofed", "fake", "deepfake", "synthetic", "spf", "false"),
-}
-
-
-def polarity(higher: str | None) -> Higher | None:
-    """Check what high scores mean."""
-    if higher not in (None, "bonafide", "spoof"):
-        word = re.sub(r"[^a-z]", "", higher.lower())
-        meant = next((name for name, words in SAME_CLASS.items() if word in words), "")
-        advice = f"; did you mean {meant}?" if meant else ""
-        raise UsageError(f"--higher {higher}: must be bonafide or spoof{advice}")
-    return cast("Higher | None", higher)
 
 
 # ---------------------------------------------------------------- lists

@@ -17,6 +17,7 @@ at the threshold 0.5, but no EER (:mod:`spoofspan.data.distinct_values`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -64,6 +65,28 @@ if TYPE_CHECKING:
     from spoofspan.data.references import References
 
 Higher = Literal["bonafide", "spoof"]
+SAME_CLASS: Mapping[Higher, tuple[str, ...]] = {  # what other people call the classes
+    "bonafide": ("bonafide", "bona", "real", "genuine", "human", "natural", "true"),
+    "spoof": ("spoof", "spoofed", "fake", "deepfake", "synthetic", "spf", "false"),
+}
+
+
+def check_higher(higher: Any) -> Higher:
+    """Check the class that high scores mean.
+
+    >>> check_higher("Fake")
+    Traceback (most recent call last):
+    spoofspan.base.errors.UsageError: higher='Fake': must be 'bonafide' or 'spoof' (what high scores mean); \
+did you mean 'spoof'?
+    """
+    if higher in ("bonafide", "spoof"):
+        return cast("Higher", higher)
+    word = re.sub(r"[^a-z]", "", str(higher).lower())
+    meant = next((name for name, words in SAME_CLASS.items() if word in words), "")
+    advice = f"; did you mean {meant!r}?" if meant else ""
+    raise UsageError(f"higher={higher!r}: must be 'bonafide' or 'spoof' (what high scores mean){advice}")
+
+
 Values = npt.NDArray[np.floating[Any]]
 COPIES_LOOK, COPIES_CHANGES = 64, 20  # utterances looked at together, and changes of the score that are enough
 
@@ -268,8 +291,7 @@ class Scores(ByUtterance):
         Scores(2 utterances, 3 frames of 20 ms, float32, higher = bonafide)
 
         """
-        if higher not in ("bonafide", "spoof"):
-            raise UsageError(f"higher must be 'bonafide' or 'spoof' (what high scores mean), not {higher!r}")
+        check_higher(higher)
         ids = utterance_ids(utterances)
         numbers = _numbers(values)
         offset = check_offsets(offsets, len(ids), numbers.size)

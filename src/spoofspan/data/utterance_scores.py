@@ -14,7 +14,7 @@ from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, 
 from spoofspan.base.hashing import ContentHash
 from spoofspan.base.times import Float64
 from spoofspan.data.distinct_values import DistinctValues
-from spoofspan.data.scores import Higher
+from spoofspan.data.scores import Higher, check_higher
 
 TRIALS = ("target", "nontarget", "spoof")
 DUMMY = "dummy"  # the label of a trial that a key lists and that does not count
@@ -64,8 +64,7 @@ class UtteranceScores(ByUtterance):
     of_trials: bool = False
 
     def __post_init__(self) -> None:
-        if self.higher not in ("bonafide", "spoof"):
-            raise UsageError(f"higher must be 'bonafide' or 'spoof' (what high scores mean), not {self.higher!r}")
+        check_higher(self.higher)
         object.__setattr__(self, "utterances", utterance_ids(self.utterances))
         object.__setattr__(self, "values", self._checked(self.values))
         object.__setattr__(self, "columns", {name: self._checked(values) for name, values in self.columns.items()})

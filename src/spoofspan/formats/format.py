@@ -12,8 +12,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
-from spoofspan.data.rules import Modality
-from spoofspan.data.scores import Higher
+from spoofspan.data.rules import RULES, Modality
+from spoofspan.data.scores import Higher, check_higher
 from spoofspan.formats.file_names import unpacked_name
 from spoofspan.formats.recognition import Recognises, text_of
 from spoofspan.formats.sources import Source
@@ -52,6 +52,9 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if self.spoof_label not in (None, 0, 1):
             raise UsageError(f"spoof_label must be 0 or 1, the label that means spoof, not {self.spoof_label!r}")
+        if self.higher is not None:
+            check_higher(self.higher)
+        RULES["modality"].check(self.modality)
 
     def words_of_digits(self, name: str) -> dict[str, str]:
         """Return the words that the labels 0 and 1 of the file ``name`` stand for, refusing them if nothing says it."""

@@ -29,7 +29,7 @@ from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.distinct_values import DistinctValues
 from spoofspan.data.references import BONA_FIDE
-from spoofspan.data.scores import Higher, Values
+from spoofspan.data.scores import Higher, Values, check_higher
 from spoofspan.mass.score_mass import NS_PER_BLOCK, MassBlock, ScoreMass
 from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.curve import rates
@@ -122,8 +122,7 @@ class EerState:
         uncovered: str = "error",
         basis: str = "",
     ) -> None:
-        if higher not in ("bonafide", "spoof"):
-            raise UsageError(f"higher must be 'bonafide' or 'spoof' (what high scores mean), not {higher!r}")
+        check_higher(higher)
         kind = np.dtype(dtype).newbyteorder("=")
         if kind.name not in DTYPES:
             raise UsageError(f"dtype={kind.name!r}: scores are {', '.join(DTYPES)} (integers: float64)")
