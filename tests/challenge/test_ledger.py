@@ -8,7 +8,8 @@ import pytest
 from challenge_cases import clock
 
 import spoofspan as ss
-from spoofspan.challenge.season import Ledger, as_text, parse_time, public_reason
+from spoofspan.challenge.definition import as_text, parse_time
+from spoofspan.challenge.season import Ledger, public_reason
 
 NOON = clock("2027-01-15 12:00:00")
 

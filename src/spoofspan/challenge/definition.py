@@ -38,6 +38,7 @@ from spoofspan.base.times import Int64
 from spoofspan.challenge.team_names import plain_name
 from spoofspan.data.references import References
 from spoofspan.data.rules import rules_for
+from spoofspan.data.scores import check_higher
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.formats.text.durations import read_durations
 from spoofspan.measures.catalogue import EVENT
@@ -78,6 +79,23 @@ VERSION = 1
 TIME = "%Y-%m-%d %H:%M:%S"
 
 
+def as_text(time: datetime) -> str:
+    """A time as the ledger has it; one without a zone is UTC."""
+    return (time if time.tzinfo is None else time.astimezone(timezone.utc)).strftime(TIME)
+
+
+def parse_time(text: str, what: str) -> datetime:
+    """A time in ISO 8601.
+
+    >>> as_text(parse_time("2027-01-31T12:00+02:00", "--received"))
+    '2027-01-31 10:00:00'
+    """
+    try:
+        return datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        raise UsageError(f"{what}: {text!r} is no time; write it in UTC, as 2027-01-31 or 2027-01-31T12:00") from None
+
+
 @dataclass(frozen=True)
 class Phase:
     """A time in which submissions are scored, in UTC as ``2027-01-31 12:00:00``; without a start it is open at once.
@@ -102,15 +120,8 @@ class Phase:
         """``NAME=START/END`` in ISO 8601; END, or both, may be left out."""
         name, _, times = text.partition("=")
         start, _, end = times.partition("/")
-        return cls(name, *(_utc(one, text) if one else None for one in (start, end)))
-
-
-def _utc(text: str, whole: str) -> str:
-    try:
-        found = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        raise UsageError(f"--phase {whole}: {text!r} is no date; write NAME=2027-01-10/2027-02-28") from None
-    return (found if found.tzinfo is None else found.astimezone(timezone.utc)).strftime(TIME)
+        what = f"--phase {text}"
+        return cls(name, *(as_text(parse_time(one, what)) if one else None for one in (start, end)))
 
 
 @dataclass(frozen=True)
@@ -188,8 +199,9 @@ class Definition:
     migrate: bool = False
 
     def __post_init__(self) -> None:
-        if self.submissions not in SUBMITTED:
-            raise UsageError(f"submissions={self.submissions!r}: {nearest_name(self.submissions, SUBMITTED)}")
+        for name, known in (("submissions", SUBMITTED), ("counts", COUNTS), ("ties", TIES)):
+            if (value := getattr(self, name)) not in known:
+                raise UsageError(f"{name}={value!r}: {nearest_name(value, known)}")
         if not self.title.strip() or not self.title.isprintable():
             raise UsageError(f"title={self.title!r}: must be one line of text")
         if not self.measures:
@@ -200,17 +212,13 @@ class Definition:
             raise UsageError(f"max_submissions={self.max_submissions!r}: must be a whole number from 1 on")
         if self.max_per_day is not None and not 1 <= self.max_per_day <= self.max_submissions:
             raise UsageError(f"max_per_day={self.max_per_day!r}: must lie between 1 and max_submissions")
-        if self.counts not in COUNTS:
-            raise UsageError(f"counts={self.counts!r}: {nearest_name(self.counts, COUNTS)}")
-        if self.ties not in TIES:
-            raise UsageError(f"ties={self.ties!r}: {nearest_name(self.ties, TIES)}")
         if not isinstance(self.grace, int) or self.grace < 0:
             raise UsageError(f"grace={self.grace!r}: must be a whole number of minutes")
         for key in self.fact_sheet:
             if not re.fullmatch(r"[A-Za-z_]\w*", key, re.ASCII):
                 raise UsageError(f"fact_sheet: {key!r} must be a name of letters, digits and _, as team_size")
-        if self.higher not in (None, "bonafide", "spoof"):
-            raise UsageError(f"higher={self.higher!r}: must be 'bonafide' or 'spoof'")
+        if self.higher is not None:
+            check_higher(self.higher)
         if self.rules.get("partial"):
             raise UsageError("partial=True: teams would be measured on different utterances; leave it out")
         rules_for("range", self.convention, self.rules)

@@ -24,11 +24,11 @@ from spoofspan.base.errors import DataError, SpoofspanError, UsageError, nearest
 from spoofspan.base.locks import PARTS, own_file
 from spoofspan.base.progress import track
 from spoofspan.base.version import __version__
-from spoofspan.challenge.definition import HIDDEN, RESULTS, PublicPart
+from spoofspan.challenge.definition import HIDDEN, RESULTS, PublicPart, as_text
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.published_numbers import rounded_values
 from spoofspan.challenge.scoring_process import ScoringProcess
-from spoofspan.challenge.season import REFUSED, SCORED, Clock, Ledger, Received, Season, as_text, utc_now
+from spoofspan.challenge.season import REFUSED, SCORED, Clock, Ledger, Received, Season, utc_now
 from spoofspan.challenge.submission import ABOUT, Submission, keep, kept_at, opened, submissions_in, team_of
 from spoofspan.challenge.submission_check import check_opened
 from spoofspan.challenge.team_names import look_alike

@@ -43,7 +43,7 @@ from typing import Any
 from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.base.locks import own_file
-from spoofspan.challenge.definition import TIME, Definition, Phase
+from spoofspan.challenge.definition import TIME, Definition, Phase, as_text
 
 LEDGER, LOCK = "ledger.jsonl", ".ledger.lock"
 PATIENCE = 60.0  # seconds that one operator waits for another to append a line
@@ -54,23 +54,6 @@ Clock = Callable[[], datetime]
 def utc_now() -> datetime:
     """The time, in UTC."""
     return datetime.now(timezone.utc)
-
-
-def as_text(time: datetime) -> str:
-    """A time as the ledger has it; one without a zone is UTC."""
-    return (time if time.tzinfo is None else time.astimezone(timezone.utc)).strftime(TIME)
-
-
-def parse_time(text: str, what: str) -> datetime:
-    """A time in ISO 8601.
-
-    >>> as_text(parse_time("2027-01-31T12:00+02:00", "--received"))
-    '2027-01-31 10:00:00'
-    """
-    try:
-        return datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        raise UsageError(f"{what} {text!r} is no time; write it in UTC, as 2027-01-31T12:00") from None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -28,6 +29,34 @@ Challenge = Annotated[Path, o.argument(metavar="CHALLENGE", help="Folder that ch
 PhaseName = Annotated[str | None, o.option("Which phase; without it, the last one.")]
 
 
+@dataclass(frozen=True)
+class PolicyOptions:
+    """Fields of :class:`spoofspan.challenge.definition.Definition`, as they were typed."""
+
+    title: str = o.typed_flag("Title of the challenge.", default="Spoof localization challenge")
+    submissions: Literal["scores", "boundary-scores", "proposals", "utterance-scores"] = o.typed_flag(
+        "What teams submit: scores in time, of spoof or of boundaries, proposals, or a score of each utterance or "
+        "trial.",
+        default="scores",
+    )
+    max_submissions: int = o.typed_flag("How many submissions of a team are scored in a phase.", default=10, min=1)
+    max_per_day: int | None = o.typed_flag("How many of them on one day (UTC).", min=1)
+    counts: Literal["last", "best", "chosen"] = o.typed_flag("Which valid submission of a team counts.", default="last")
+    ties: Literal["shared", "dense", "earlier"] = o.typed_flag(
+        "Ranks of teams with the same value: 1, 1, 3; 1, 1, 2; or the earlier one first.", default="shared"
+    )
+    grace: int = o.typed_flag("For how many minutes after its end a phase still takes submissions.", default=0, min=0)
+    contact: str = o.typed_flag("Address for teams, in letters and on platforms.", default="", show_default=False)
+    hop: float | None = o.typed_flag("Spacing of submitted scores in seconds, if they do not state it.")
+    higher: o.HigherOption = None
+    confidence: float = o.typed_flag("Level of intervals, ranks and groups.", default=0.95)
+    migrate: bool = o.typed_flag(
+        "Platforms submit what was valid in a phase to the next one.", "--migrate", default=False
+    )
+    hidden_board: bool = o.typed_flag("Platforms hide their leaderboard from teams.", "--hidden-board", default=False)
+    scores_are: o.ScoresAre = None
+
+
 @app.subcommand
 def build(
     *,
@@ -36,14 +65,8 @@ def build(
         o.argument(metavar="REFERENCES", help="Reference file, folder or glob; or labels of utterances or trials."),
     ],
     out: Path = o.flag(..., "Folder to make.", show_default=False),
-    title: str = o.flag("Spoof localization challenge", "Title of the challenge."),
     measure: list[str] | None = o.measure_flag(
         None, "A measure; the first one ranks. May be repeated; without it, range-eer."
-    ),
-    submissions: Literal["scores", "boundary-scores", "proposals", "utterance-scores"] = o.flag(
-        "scores",
-        "What teams submit: scores in time, of spoof or of boundaries, proposals, or a score of each utterance or "
-        "trial.",
     ),
     durations: o.Durations = None,
     reference_format: o.ReferenceFormat = None,
@@ -66,32 +89,19 @@ def build(
         None, "NAME=FILE: the utterances that count in a phase, one a line; or NAME=0.3: this share of them, drawn."
     ),
     seed: int = o.flag(0, "Of the draw of --phase-utterances. Keep it secret."),
-    max_submissions: int = o.flag(10, "How many submissions of a team are scored in a phase.", min=1),
-    max_per_day: int | None = o.flag(None, "How many of them on one day (UTC).", min=1),
-    counts: Literal["last", "best", "chosen"] = o.flag("last", "Which valid submission of a team counts."),
-    ties: Literal["shared", "dense", "earlier"] = o.flag(
-        "shared", "Ranks of teams with the same value: 1, 1, 3; 1, 1, 2; or the earlier one first."
-    ),
     optional: list[str] | None = o.flag(
         None, "A measure at a threshold that teams may do without; may be repeated.", of=completion.measures
     ),
-    grace: int = o.flag(0, "For how many minutes after its end a phase still takes submissions.", min=0),
-    contact: str = o.flag("", "Address for teams, in letters and on platforms.", show_default=False),
-    hop: float | None = o.flag(None, "Spacing of submitted scores in seconds, if they do not state it."),
-    higher: o.HigherOption = None,
-    confidence: float = o.flag(0.95, "Level of intervals, ranks and groups."),
     platform: list[Literal["evalai", "huggingface"]] | None = o.flag(
         None, "Also make a bundle for this platform, besides Codabench; may be repeated."
     ),
-    migrate: bool = o.flag(False, "Platforms submit what was valid in a phase to the next one.", "--migrate"),
-    hidden_board: bool = o.flag(False, "Platforms hide their leaderboard from teams.", "--hidden-board"),
     question: list[str] | None = o.flag(
         None, "KEY=QUESTION that teams answer on Codabench with a submission; may be repeated."
     ),
     docker_image: str | None = o.flag(
         None, "Image for Codabench, with Python 3.10 or newer.", show_default="python:3.12"
     ),
-    scores_are: o.ScoresAre = None,
+    policy: PolicyOptions,
     proposals: ProposalFlags,
     verification: VerificationInputs,
     format: o.Format = "text",
@@ -130,29 +140,15 @@ def build(
     regions = rules.pop("regions", None)
     phases = {"phases": tuple(Phase.parse(one) for one in phase)} if phase else {}
     definition = Definition(
-        title,
-        tuple(measure or ["range-eer"]),
+        measures=tuple(measure or ["range-eer"]),
+        optional=tuple(optional or ()),
+        fact_sheet=_questions(question or []),
         convention=rules.pop("convention"),
         eer_rule=rules.pop("eer_rule", None),
-        scores_are=cast(Any, scores_are),
         rules=rules,
-        confidence=confidence,
-        hop=hop,
-        higher=o.polarity(higher),
-        submissions=submissions,
         fps=proposals.fps,
-        max_submissions=max_submissions,
-        max_per_day=max_per_day,
-        counts=counts,
-        ties=ties,
-        optional=tuple(optional or ()),
-        grace=grace,
-        contact=contact,
-        migrate=migrate,
-        hidden_board=hidden_board,
-        fact_sheet=_questions(question or []),
         **proposals.arguments(),
-        **cast(Any, phases),
+        **cast(Any, phases | vars(policy)),
     )
     read = read_truth(
         references, durations=durations, format=reference_format, hop=reference_hop, spoof_label=spoof_label
@@ -167,7 +163,7 @@ def build(
     )
     made = build_challenge(out, definition, hidden, docker_image=docker_image, platforms=platform or ())
     once = bits_of_result(len(definition.measures))
-    most = f"{once:.0f} bits of the labels, {max_submissions:,} of them {max_submissions * once:,.0f}"
+    most = f"{once:.0f} bits of the labels, {policy.max_submissions:,} of them {policy.max_submissions * once:,.0f}"
     dates = [
         f"phase {one.name}: from {one.start or 'now'} to {one.end or 'no end'}" + " UTC" * bool(one.start or one.end)
         for one in definition.phases
@@ -272,9 +268,8 @@ def score(
 
       spoofspan challenge score my-challenge submissions --team alpha --phase progress
     """
-    from spoofspan.challenge.definition import PublicPart
+    from spoofspan.challenge.definition import PublicPart, parse_time
     from spoofspan.challenge.judging import score_submissions
-    from spoofspan.challenge.season import parse_time
 
     came = None if received is None else parse_time(received, "--received")
     found = score_submissions(challenge, submissions, phase=phase, teams=team or (), received=came)

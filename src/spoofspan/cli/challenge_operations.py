@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from spoofspan.base.errors import SpoofspanWarning, warn_user
 from spoofspan.cli import options as o
@@ -27,15 +28,24 @@ def _say(entry: Entry, format: o.Format) -> None:
     o.Output(format).show(plain, [Table(("line", "time (UTC)", "recorded"), ((str(entry.number), entry.time, text),))])
 
 
+@dataclass(frozen=True)
+class Decision:
+    """A decision on a team, as it was typed."""
+
+    challenge: Challenge
+    team: Team
+    reason: Reason
+    format: o.Format = "text"
+
+    def take(self, action: Literal["withdraw", "disqualify", "reinstate"], **about: Any) -> None:
+        """Record that a team is out, or no longer."""
+        from spoofspan.challenge.decisions import decide
+
+        _say(decide(self.challenge, action, self.team, self.reason, **about), self.format)
+
+
 @app.subcommand
-def withdraw(
-    challenge: Challenge,
-    team: Team,
-    reason: Reason,
-    phase: OnePhase = None,
-    submission: OneSubmission = None,
-    format: o.Format = "text",
-) -> None:
+def withdraw(*, decision: Decision, phase: OnePhase = None, submission: OneSubmission = None) -> None:
     """Withdraw a team at its own wish, or one of its submissions.
 
     For example:
@@ -44,53 +54,36 @@ def withdraw(
 
       spoofspan challenge withdraw my-challenge alpha --submission 17 --reason "wrong file"
     """
-    from spoofspan.challenge import decisions
-
-    _say(decisions.decide(challenge, "withdraw", team, reason, phase=phase, submission=submission), format)
+    decision.take("withdraw", phase=phase, submission=submission)
 
 
 @app.subcommand
-def disqualify(
-    challenge: Challenge, team: Team, reason: Reason, phase: OnePhase = None, format: o.Format = "text"
-) -> None:
+def disqualify(*, decision: Decision, phase: OnePhase = None) -> None:
     """Disqualify a team: it is not ranked, and what it submits is not scored.
 
     For example:
 
       spoofspan challenge disqualify my-challenge alpha --reason "used the test labels"
     """
-    from spoofspan.challenge import decisions
-
-    _say(decisions.decide(challenge, "disqualify", team, reason, phase=phase), format)
+    decision.take("disqualify", phase=phase)
 
 
 @app.subcommand
-def reinstate(
-    challenge: Challenge,
-    team: Team,
-    reason: Reason,
-    phase: OnePhase = None,
-    submission: OneSubmission = None,
-    format: o.Format = "text",
-) -> None:
+def reinstate(*, decision: Decision, phase: OnePhase = None, submission: OneSubmission = None) -> None:
     """Reinstate a team or a submission that was withdrawn or disqualified.
 
     For example:
 
       spoofspan challenge reinstate my-challenge alpha --reason "appeal granted"
     """
-    from spoofspan.challenge import decisions
-
-    _say(decisions.decide(challenge, "reinstate", team, reason, phase=phase, submission=submission), format)
+    decision.take("reinstate", phase=phase, submission=submission)
 
 
 @app.subcommand
 def choose(
-    challenge: Challenge,
-    team: Team,
+    *,
+    decision: Decision,
     submission: Annotated[int, o.argument(metavar="SUBMISSION", help="Its number, from `challenge log`.")],
-    reason: Reason,
-    format: o.Format = "text",
 ) -> None:
     """Let the submission count that a team chose (of a challenge built with --counts chosen).
 
@@ -100,19 +93,17 @@ def choose(
     """
     from spoofspan.challenge import decisions
 
-    _say(decisions.choose(challenge, team, submission, reason), format)
+    _say(decisions.choose(decision.challenge, decision.team, submission, decision.reason), decision.format)
 
 
 @app.subcommand
 def role(
-    challenge: Challenge,
-    team: Team,
+    *,
+    decision: Decision,
     role: Annotated[
         Literal["team", "baseline", "host", "anonymous"],
         o.argument(metavar="ROLE", help="team, baseline, host or anonymous."),
     ],
-    reason: Reason,
-    format: o.Format = "text",
 ) -> None:
     """Give a team a role: baselines and hosts are shown and not ranked, anonymous teams are ranked without their name.
 
@@ -124,7 +115,7 @@ def role(
     """
     from spoofspan.challenge import decisions
 
-    _say(decisions.set_role(challenge, team, role, reason), format)
+    _say(decisions.set_role(decision.challenge, decision.team, role, decision.reason), decision.format)
 
 
 @app.subcommand

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
@@ -144,7 +144,8 @@ class OptionGroup:
             return next((one for one in get_args(hint) if isinstance(one, cls)), None)
         if not (isinstance(hint, type) and is_dataclass(hint)):
             return None
-        return cls(flags_of(hint), hint, {one.name: one.default for one in fields(hint)})
+        defaults = {one.name: REQUIRED if one.default is MISSING else one.default for one in fields(hint)}
+        return cls(flags_of(hint), hint, defaults)
 
     def parameters(self) -> list[inspect.Parameter]:
         """The options as parameters of a function."""
