@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -162,7 +161,7 @@ def _run(systems: Systems, learning: LearningOptions, rules: dict[str, Any], *, 
         )
     if learning.apply is not None:
         learned.check_order(list(scores))
-        _warn_if_learned_on(learned, str(learning.apply), scores)
+        library.warn_if_learned_on(learned, scores.values(), learning.apply)
         applied = learned.apply(*scores.values())
         if out is not None:
             click.echo(write_converted(applied, out, to_format=learning.scores_to, force=learning.force), err=True)
@@ -189,20 +188,6 @@ def _run(systems: Systems, learning: LearningOptions, rules: dict[str, Any], *, 
         learning.write(learned, f"{learned.method} calibration")
     plain = {"spoofspan": __version__, "calibration": learned.to_dict(), "scores": [vars(one) for one in effects]}
     o.Output(learning.format).show(finite(plain), [calibration_table(effects, notes)])
-
-
-def _warn_if_learned_on(learned: Calibration, where: str, scores: Mapping[str, Any]) -> None:
-    """Warn where a calibration is applied to the very scores that it was learned on."""
-    from spoofspan.base.errors import SpoofspanWarning, warn_user
-    from spoofspan.data.scores import Scores
-    from spoofspan.evaluation.signature import scores_hash, utterance_scores_hash
-
-    hashes = [scores_hash(one) if isinstance(one, Scores) else utterance_scores_hash(one) for one in scores.values()]
-    if learned.learned_on and all(one in learned.learned_on["input"] for one in hashes):
-        warn_user(
-            f"{where} was learned on these very scores, so what is measured with it is too good; learn it on others",
-            SpoofspanWarning,
-        )
 
 
 def _bound_misses(systems: Systems, learning: LearningOptions, rules: dict[str, Any]) -> None:

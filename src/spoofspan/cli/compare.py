@@ -103,6 +103,7 @@ def compare(
     from spoofspan.base.version import __version__
     from spoofspan.evaluation.crossed import columns_of
     from spoofspan.formats.text.protocol import read_groups
+    from spoofspan.measures.measure import from_printed
     from spoofspan.report.table import finite
     from spoofspan.report.verdicts import comparison_tables, grouped_comparison_table, seeds_table
     from spoofspan.uncertainty.comparison import compare_groups, compare_measures, groups_in_time
@@ -149,7 +150,7 @@ def compare(
         together: dict[str, Any] = {
             "fragility": fragility,
             "one_family": one_family,
-            "margin": _share(margin, measures),
+            "margin": None if margin is None else from_printed(margin, *measures),
         }
         with progress(f"comparing {len(several)} systems"):
             comparisons = compare_measures(references, several, measures, thresholds=fixed, **together, **how)
@@ -180,18 +181,6 @@ def compare(
         tables.append(beside.table())
         content["published"] = beside.to_list()
     output.show(content, tables)
-
-
-def _share(margin: float | None, measures: list[str]) -> float | None:
-    """A margin as it is printed, in the unit of the values."""
-    from spoofspan.measures.measure import in_percent
-
-    if margin is None:
-        return None
-    percent = [in_percent(one) for one in measures]
-    if any(percent) != all(percent):
-        raise UsageError("--margin: some measures are shares and some are not; compare by one measure")
-    return margin / 100 if all(percent) else margin
 
 
 def _hop(system: Any) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from spoofspan.cli import options as o
 from spoofspan.cli.declarations import OptionGroup, filled_in_by
 from spoofspan.cli.inputs import CorpusInputs
 from spoofspan.cli.words import check_tier, column_of_words, cut_systems, read_words
-from spoofspan.formats.datasets.benchmarks import BenchmarkRun, find_benchmark
+from spoofspan.formats.datasets.benchmarks import BenchmarkRun
 
 if TYPE_CHECKING:
     from spoofspan.base.errors import UndefinedMeasureError
@@ -102,7 +102,7 @@ def filled_in(typed: dict[str, Any]) -> dict[str, Any]:
     return typed
 
 
-def _given(typed: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
+def _given(typed: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """Those of some flags that were typed."""
     return {name: typed[name] for name in names if typed[name] not in (None, [], DEFAULTS.get(name))}
 
@@ -142,34 +142,16 @@ def _as_in(like: str, typed: dict[str, Any]) -> dict[str, Any]:
 
 def _as_ranked(name: str, typed: dict[str, Any]) -> dict[str, Any]:
     """Fill in the flags that were not typed, and the benchmark; says what is not as it is ranked."""
-    benchmark = find_benchmark(name)
-    options: dict[str, Any] = {**benchmark.options, "measure": list(benchmark.measures)}
-    # files that state these themselves are taken at their word
-    stated: dict[str, Any] = {key: options.pop(key) for key in ("higher", "hop") if key in options}
-    assumed = {key: value for key, value in stated.items() if typed[key] is None}
-    given = _given(typed, options)
-    changed = [key for key, value in given.items() if value != options[key]]
-    changed += [key for key in _deviations(options.get("convention"), typed) if key not in changed]
-    run = BenchmarkRun(name, benchmark, tuple(f"--{key.replace('_', '-')}" for key in changed), assumed)
-    o.say([f"{benchmark.name}: {benchmark.title}; ranked: {benchmark.ranked}", *(f"note: {one}" for one in run.notes)])
-    filled = {**typed, **options, **given, "benchmark": run}
+    run = BenchmarkRun.of(name, _given(typed, typed))
+    one = run.benchmark
+    o.say([f"{one.name}: {one.title}; ranked: {one.ranked}", *(f"note: {note}" for note in run.notes)])
+    filled = {**typed, **run.options, "benchmark": run}
     if filled["dataset"] is not None:  # whose name has the set
         filled["split"] = typed["split"]
-    if benchmark.takes == "utterance-scores" and filled["utterance_scores"] is None:
+    if one.takes == "utterance-scores" and filled["utterance_scores"] is None:
         # the second word is what --utterance-scores would name
         filled["scores"], filled["utterance_scores"] = None, filled["scores"]
     return filled
-
-
-def _deviations(convention: str | None, typed: dict[str, Any]) -> list[str]:
-    """The typed rules that a benchmark's convention, if it has one, sets otherwise."""
-    from spoofspan.data.rules import CONVENTIONS, RULES
-
-    if convention is None:  # its rules are the defaults, and most of these have to be stated
-        return []
-    sets = CONVENTIONS[convention].measures.values()
-    found = [key for key in RULES if any(typed.get(key) not in (None, getattr(rules, key)) for rules, _ in sets)]
-    return found + [key for key in ("eer_rule",) if any(typed[key] not in (None, rule) for _, rule in sets)]
 
 
 # ---------------------------------------------------------------- the command

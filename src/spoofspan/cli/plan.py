@@ -47,7 +47,7 @@ def plan(
     """
     from spoofspan.base.progress import progress
     from spoofspan.base.version import __version__
-    from spoofspan.measures.measure import in_percent
+    from spoofspan.measures.measure import from_printed, in_percent
     from spoofspan.report.table import finite
     from spoofspan.report.verdicts import size_table
     from spoofspan.uncertainty.sample_size import sample_size
@@ -58,11 +58,10 @@ def plan(
         raise UsageError("give two values to separate, such as --from 5.2 --to 5.5, or the scores of two systems")
     how = o.cluster_arguments(metadata or systems.metadata(), cluster, systems.typed.bare_ids)
     how |= {"power": power, "confidence": confidence, "correlation": correlation, "scores_are": scores_are, **rules}
-    scale = 100.0 if in_percent(measure) else 1.0
     small = next((value for value in (first, second) if value is not None and 0 < value < LIKE_A_SHARE), None)
-    if scale > 1 and small is not None:
+    if small is not None and in_percent(measure):
         o.say([f"warning: --from and --to are in per cent: {small:g} is {small:g} %"])
-    first, second = (None if value is None else value / scale for value in (first, second))
+    first, second = (None if value is None else from_printed(value, measure) for value in (first, second))
     with progress("planning"):
         found = sample_size(references, scores, measure, first=first, second=second, **how)
     output.show({"spoofspan": __version__, "plan": finite(found.to_dict())}, [size_table(found)])

@@ -8,7 +8,7 @@ before, after, and cross-validated (:func:`calibration_effects`).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from spoofspan.base.columns import Flags, order_by_id, utterance_of_rows
-from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_name, refuse
+from spoofspan.base.errors import (
+    SpoofspanWarning,
+    UndefinedMeasureError,
+    UsageError,
+    nearest_name,
+    refuse,
+    warn_user,
+)
 from spoofspan.base.numbers import shortest_text
 from spoofspan.base.progress import progress
 from spoofspan.base.times import Float64, Int64
@@ -37,7 +44,14 @@ from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.corpus import corpus_of
 from spoofspan.evaluation.plan import EvaluationOptions, HashedInputs
-from spoofspan.evaluation.signature import Signature, references_hash, scores_hash, sign_hashes, used_hash
+from spoofspan.evaluation.signature import (
+    Signature,
+    references_hash,
+    scores_hash,
+    sign_hashes,
+    used_hash,
+    utterance_scores_hash,
+)
 from spoofspan.evaluation.utterances import Truth, UtteranceCorpus, labels_of
 from spoofspan.mass.joint_scores import joint_scores
 from spoofspan.mass.score_mass import ScoreMass
@@ -333,6 +347,16 @@ class CalibrationEffect:
     min_cllr: float
     act_dcf: float
     min_dcf: float
+
+
+def warn_if_learned_on(learned: Calibration, systems: Iterable[System], named: str) -> None:
+    """Warn where a calibration is applied to the very scores that it was learned on."""
+    hashes = [scores_hash(one) if isinstance(one, Scores) else utterance_scores_hash(one) for one in systems]
+    if learned.learned_on and all(one in learned.learned_on["input"] for one in hashes):
+        warn_user(
+            f"{named} was learned on these very scores, so what is measured with it is too good; learn it on others",
+            SpoofspanWarning,
+        )
 
 
 def calibration_effect(

@@ -330,6 +330,18 @@ def in_percent(measure: str) -> bool:
     return found is None or found[1].percent
 
 
+def from_printed(value: float, *measures: str) -> float:
+    """A value as it is printed, in the unit of the measures.
+
+    >>> from_printed(0.5, "range-eer"), from_printed(0.5, "range-cllr")
+    (0.005, 0.5)
+    """
+    percent = {in_percent(one) for one in measures}
+    if len(percent) > 1:
+        raise UsageError(f"{value:g}: some measures are shares and some are not; take one measure")
+    return value / 100 if True in percent else value
+
+
 def number_text(measure: str, value: float) -> str:
     """A value as it is read, without a unit.
 

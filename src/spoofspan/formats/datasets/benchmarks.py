@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from spoofspan.base.documents import read_json
 from spoofspan.base.errors import UsageError, dated_names, nearest_name
+from spoofspan.data.rules import CONVENTIONS, RULES
 
 FILE = Path(__file__).with_name("benchmarks.json")
 
@@ -85,6 +86,8 @@ class BenchmarkRun:
         Flags that were typed and make the numbers others than those that are ranked.
     assumed
         What the benchmark says of files that do not state it themselves: ``higher``, ``hop``.
+    options
+        Flags that the benchmark sets, as they were typed or as it says.
 
     """
 
@@ -92,6 +95,28 @@ class BenchmarkRun:
     benchmark: Benchmark
     changed: tuple[str, ...] = ()
     assumed: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, given: Mapping[str, Any]) -> BenchmarkRun:
+        """A benchmark with the flags that were typed, which take precedence.
+
+        >>> BenchmarkRun.of("partialspoof", {"gaps": "ignore"}).changed
+        ('--gaps',)
+        """
+        found = find_benchmark(name)
+        options: dict[str, Any] = {**found.options, "measure": list(found.measures)}
+        # files may state these themselves
+        stated: dict[str, Any] = {key: options.pop(key) for key in ("higher", "hop") if key in options}
+        changed = [key for key, value in options.items() if given.get(key, value) != value]
+        changed += [key for key in _deviations(options.get("convention"), given) if key not in changed]
+        return cls(
+            name,
+            found,
+            tuple(f"--{key.replace('_', '-')}" for key in changed),
+            {key: value for key, value in stated.items() if key not in given},
+            options | {key: given[key] for key in options if key in given},
+        )
 
     @property
     def notes(self) -> list[str]:
@@ -106,6 +131,15 @@ class BenchmarkRun:
         one = self.benchmark
         about = {"name": self.name, "ranked": one.ranked, "source": one.source}
         return {**about, "unverified": one.unverified, "changed": list(self.changed)}
+
+
+def _deviations(convention: str | None, given: Mapping[str, Any]) -> list[str]:
+    """The given rules that a benchmark's convention, if it has one, sets otherwise."""
+    if convention is None:  # its rules are the defaults, and most of these have to be stated
+        return []
+    sets = CONVENTIONS[convention].measures.values()
+    ruled = [key for key in RULES if any(given.get(key) not in (None, getattr(rules, key)) for rules, _ in sets)]
+    return ruled + [key for key in ("eer_rule",) if any(given.get(key) not in (None, rule) for _, rule in sets)]
 
 
 @cache
