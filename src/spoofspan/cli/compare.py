@@ -11,7 +11,7 @@ from spoofspan.base.progress import progress
 from spoofspan.cli import options as o
 from spoofspan.cli.inputs import ProposalFlags, VerificationInputs
 from spoofspan.cli.system_inputs import OneSet, thresholds_by_system
-from spoofspan.cli.words import check_tier, column_of_words, cut_systems, read_words
+from spoofspan.cli.words import check_tier, cut_by
 
 if TYPE_CHECKING:
     from spoofspan.report.table import Table
@@ -134,9 +134,9 @@ def compare(
     if words is not None:
         if unpaired:
             raise UsageError("--words compares systems on the same words; leave --unpaired out")
-        several, cut = cut_systems(references, several, read_words(words, tier))
+        cut, several = cut_by(words, tier, references, several)
         references, resampling = cut.references, cut.resampling(resampling)
-        column_of = partial(column_of_words, cut, column_of)
+        column_of = cut.reading(column_of)
     how = {**vars(resampling), "scores_are": scores_are, **rules, **proposals.arguments()}
     if seeds:
         how |= {"asv_scores": verification.read_asv(references)}

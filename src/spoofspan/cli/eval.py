@@ -16,7 +16,7 @@ from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.declarations import OptionGroup, filled_in_by
 from spoofspan.cli.inputs import CorpusInputs
-from spoofspan.cli.words import check_tier, column_of_words, cut_systems, read_words
+from spoofspan.cli.words import check_tier, cut_by
 from spoofspan.formats.datasets.benchmarks import BenchmarkRun
 
 if TYPE_CHECKING:
@@ -248,6 +248,7 @@ def eval_(
     """
     from spoofspan.evaluation.corpus import CorpusInMemory
     from spoofspan.evaluation.plan import EvaluationOptions
+    from spoofspan.formats.text.alignments import read_alignment
     from spoofspan.formats.text.protocol import read_groups
     from spoofspan.report.results import check_utterances_target, render
 
@@ -280,9 +281,9 @@ def eval_(
         return
     with inputs.opened(quiet=output.quiet) as (corpus, truth):
         # of events, words only say where their edges are (--by boundary)
-        edges = (
-            read_words(words, tier) if words and measure and all(one.startswith("event-") for one in measure) else None
-        )
+        edges = None
+        if words and measure and all(one.startswith("event-") for one in measure):
+            edges = read_alignment(words, tier)
         cut = _cut(corpus, words, tier) if words is not None and edges is None else None
         if cut is not None:
             corpus, measure = CorpusInMemory(cut.references, cut.scores), measure or ["utterance-eer"]
@@ -307,7 +308,7 @@ def eval_(
             learned.warn_if_learned_here(first.signature)
         column: Callable[[str], Mapping[str, str]] = cache(partial(read_groups, known, bare_ids=inputs.bare_ids))
         if cut is not None:
-            column = partial(column_of_words, cut, column)
+            column = cut.reading(column)
         breakdowns: list[Any] = []
         crossed: list[Any] = []
         for one in by or ():
@@ -341,7 +342,7 @@ def _cut(corpus: Corpus, words: str, tier: str | None) -> WordCorpus:
         )
     if corpus.utterance_scores is not None or corpus.boundary_scores is not None:
         raise UsageError("--words measures words; leave --utterance-scores and --boundary-scores out")
-    return cut_systems(corpus.references, {"": corpus.system}, read_words(words, tier))[1]
+    return cut_by(words, tier, corpus.references, {"": corpus.system})[0]
 
 
 def _check_heatmap(heatmap: Path, by: list[str] | None) -> None:

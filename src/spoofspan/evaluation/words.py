@@ -8,15 +8,15 @@ intervals and tests; words of one utterance are no independent trials, so interv
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spoofspan.base.columns import offsets_of, positions, rows_from
-from spoofspan.base.errors import DataError
+from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores, score_times
@@ -40,6 +40,10 @@ class WordCorpus:
         """A column of utterances (such as speakers) for words; default: the utterance of each word."""
         known = {utt: utt for utt in self.utterance_of.values()} if of_utterances is None else of_utterances
         return {word: known[utt] for word, utt in self.utterance_of.items() if utt in known}
+
+    def reading(self, column: Callable[[str], Mapping[str, str]]) -> Callable[[str], Mapping[str, str]]:
+        """What reads a column of utterances by its name, for words."""
+        return lambda name: self.column(column(name))
 
     def columns(self, of_utterances: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
         """Columns of utterances by name, for words."""
@@ -148,3 +152,27 @@ class _Spans:
         begin = np.maximum(begins[chosen], self.starts[word]) - self.starts[word]
         end = np.minimum(finishes[chosen], self.ends[word]) - self.starts[word]
         return chosen, offsets_of(counts), begin, end
+
+
+def cut_systems(references: Any, systems: Mapping[str, Any], words: Words) -> tuple[WordCorpus, dict[str, Any]]:
+    """Make an utterance of each word, of references and of systems, each with one training or several by seed.
+
+    The first corpus has the references of all; the systems are as they were, by word.
+    """
+    found: dict[str, Any] = {}
+    cut = None
+    for name, one in systems.items():
+        several = one if isinstance(one, Mapping) else {"": one}
+        trained = {seed: _cut(references, scores, words) for seed, scores in several.items()}
+        cut = cut or next(iter(trained.values()))
+        by_seed = {seed: each.scores for seed, each in trained.items()}
+        found[name] = by_seed if isinstance(one, Mapping) else by_seed[""]
+    if cut is None:
+        raise UsageError("words are cut out of the scores of systems, and there are none")
+    return cut, found
+
+
+def _cut(references: Any, scores: Any, words: Words) -> WordCorpus:
+    if not isinstance(references, References) or not isinstance(scores, Scores):
+        raise UsageError("words (--words) are cut out of references and scores in time; give both")
+    return cut_into_words(references, scores, words)
