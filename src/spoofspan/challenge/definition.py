@@ -49,7 +49,7 @@ PUBLIC, HIDDEN, RESULTS, FORMER = "public", "hidden", "results", "former"
 DEFINITION, DURATIONS, UTTERANCES = "challenge.json", "reco2dur", "utterances"
 README, SAMPLE = "README.md", "sample_submission.zip"
 PHASE = "phase.json"  # of the reference data on a platform
-# What a team submits, and which measures there are of it.
+# Kinds of submission, and their measures.
 Submitted = Literal["scores", "boundary-scores", "proposals", "utterance-scores"]
 SUBMITTED: Mapping[Submitted, str] = {
     "scores": "of ranges, points, utterances or events",
@@ -57,7 +57,7 @@ SUBMITTED: Mapping[Submitted, str] = {
     "proposals": "of events, as event-ap@iou=0.5",
     "utterance-scores": "of utterances, as utterance-eer",
 }
-# Which of a team's valid submissions counts, and how teams of the same published value are ranked.
+# The valid submission of a team that counts, and ranks of teams with the same published value.
 Counts = Literal["last", "best", "chosen"]
 Ties = Literal["shared", "dense", "earlier"]
 COUNTS: Mapping[Counts, str] = {
@@ -70,7 +70,7 @@ TIES: Mapping[Ties, str] = {
     "dense": "teams with the same value share a rank, and no rank is left out (1, 1, 2)",
     "earlier": "of teams with the same value, the one that submitted first is ranked first",
 }
-# What no value depends on: it can change while a challenge runs.
+# Fields that no value depends on, so that they can change while a challenge runs.
 POLICY = (
     *("title", "phases", "max_submissions", "max_per_day", "counts", "ties", "grace", "contact", "fact_sheet"),
     *("hidden_board", "migrate"),
@@ -131,44 +131,44 @@ class Definition:
     Parameters
     ----------
     title
-        Of the challenge.
+        Title of the challenge.
     measures
         The first one ranks.
     phases
-        In the order of time.
+        In chronological order.
     convention, eer_rule, scores_are, rules
         As in :func:`spoofspan.evaluate`.
     confidence
-        Of intervals and verdicts.
+        Level of intervals and verdicts.
     hop, higher
-        Of submissions that do not say themselves how long a frame is, and what high scores mean.
+        Frame shift and polarity of submissions that do not state them.
     submissions
-        What teams submit: ``"scores"`` in time, ``"boundary-scores"`` in time, high where spoof begins or ends,
+        Kind of submission: ``"scores"`` in time, ``"boundary-scores"`` in time, high where spoof begins or ends,
         ``"proposals"``, or ``"utterance-scores"``, one for each utterance or trial.
     fps
-        Of proposals whose times are frames.
+        Frames per second of proposals whose times are frame numbers.
     smoothing, min_duration, merge_gap
-        How proposals are made of scores, for event measures.
+        Options for making proposals from scores, for event measures.
     max_submissions
-        How many submissions of a team are scored in a phase. Each says something of the labels.
+        Scored submissions per team and phase, at most. Each reveals something about the labels.
     max_per_day
-        How many of them on one day, in UTC.
+        Scored submissions per team and day (UTC), at most.
     counts
-        Which of a team's valid submissions counts, see :data:`COUNTS`.
+        The valid submission of a team that counts, see :data:`COUNTS`.
     ties
-        How teams with the same published value are ranked, see :data:`TIES`.
+        Ranks of teams with the same published value, see :data:`TIES`.
     optional
-        Measures at a threshold that a team need not be measured by: one that states none has ``-`` there.
+        Optional measures at a threshold: a team that states no threshold has ``-`` there.
     grace
-        For how many minutes after its end a phase still takes submissions.
+        Minutes after its end in which a phase still accepts submissions.
     contact
         An address for teams.
     fact_sheet
         Questions that teams answer with a submission, on platforms that ask: key -> question.
     hidden_board
-        Whether platforms hide the leaderboard from teams.
+        Hide the leaderboard from teams, on platforms.
     migrate
-        Whether platforms submit what was valid in one phase to the next.
+        Submit the valid submissions of a phase to the next one, on platforms.
 
     """
 

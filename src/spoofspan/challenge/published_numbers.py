@@ -129,12 +129,12 @@ def clipped(scores: Values, scores_are: ScoresAre | None) -> Values:
 
 
 def bits_of_result(measures: int) -> float:
-    """What the result of one submission says of the labels: whether there is one, and three numbers of each measure."""
+    """Bits of the labels in the result of one submission: whether there is one, and three numbers of each measure."""
     return 1 + 3 * measures * BITS_OF_A_NUMBER
 
 
 def bits_of_leaderboard(measures: int, groups: int, teams: int, *, pairs: bool = False) -> float:
-    """What a leaderboard says of the labels by what one team submitted: its row, and the verdicts of all teams.
+    """Bits of the labels that a leaderboard reveals to one team: its row, and the verdicts of all teams.
 
     By each measure, a team has a place, and one of every two teams is better, or none: which also depends on the
     others that they are adjusted for. With ``pairs``, their numbers are shown too.

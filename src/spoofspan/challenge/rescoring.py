@@ -50,7 +50,7 @@ class Moves:
         For each team, its value and rank before and after, and whether the move is within noise: the new rank was
         among those that the team could have before.
     scored
-        How many submissions were scored again.
+        Number of submissions that were scored again.
 
     """
 
@@ -176,7 +176,7 @@ def _refuse_others(before: PublicPart, after: PublicPart) -> None:
 
 
 def _fingerprint(challenge: Path) -> str:
-    """What results and boards depend on, of all phases."""
+    """Hash of everything that results and boards of all phases depend on."""
     judge = Judge(PublicPart.read(challenge), HiddenPart.read(challenge / HIDDEN), "")
     policy = {name: value for name, value in judge.definition.to_dict().items() if name in POLICY}
     if judge.hidden.phases:

@@ -162,7 +162,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _texts(submission: Submission, noted: Sequence[Problems]) -> list[str]:
-    """What was noted; a NaN that a reader found is found again in what it read."""
+    """Noted problems; a NaN that the reader noted is noted again among the values, and kept once."""
     texts = [submission.told("\n".join(one.lines)) for one in noted]
     return [text for place, text in enumerate(texts) if not (place and "is NaN" in text and "is NaN" in texts[0])]
 

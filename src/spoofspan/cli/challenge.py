@@ -26,7 +26,7 @@ app = CommandGroup(HelpCommand, "Run a challenge with hidden labels.")
 Challenge = Annotated[Path, o.argument(metavar="CHALLENGE", help="Folder that challenge build made.")]
 
 
-PhaseName = Annotated[str | None, o.option("Which phase; without it, the last one.")]
+PhaseName = Annotated[str | None, o.option("Name of the phase. Default: the last one.")]
 
 
 @dataclass(frozen=True)
@@ -35,25 +35,25 @@ class PolicyOptions:
 
     title: str = o.typed_flag("Title of the challenge.", default="Spoof localization challenge")
     submissions: Literal["scores", "boundary-scores", "proposals", "utterance-scores"] = o.typed_flag(
-        "What teams submit: scores in time, of spoof or of boundaries, proposals, or a score of each utterance or "
+        "Kind of submission. Scores in time (of spoof or of boundaries), proposals, or one score per utterance or "
         "trial.",
         default="scores",
     )
-    max_submissions: int = o.typed_flag("How many submissions of a team are scored in a phase.", default=10, min=1)
-    max_per_day: int | None = o.typed_flag("How many of them on one day (UTC).", min=1)
-    counts: Literal["last", "best", "chosen"] = o.typed_flag("Which valid submission of a team counts.", default="last")
+    max_submissions: int = o.typed_flag("Scored submissions per team and phase, at most.", default=10, min=1)
+    max_per_day: int | None = o.typed_flag("Scored submissions per team and day (UTC), at most.", min=1)
+    counts: Literal["last", "best", "chosen"] = o.typed_flag("Valid submission of a team that counts.", default="last")
     ties: Literal["shared", "dense", "earlier"] = o.typed_flag(
-        "Ranks of teams with the same value: 1, 1, 3; 1, 1, 2; or the earlier one first.", default="shared"
+        "Ranks of tied teams: shared (1, 1, 3), dense (1, 1, 2), or by time of submission.", default="shared"
     )
-    grace: int = o.typed_flag("For how many minutes after its end a phase still takes submissions.", default=0, min=0)
-    contact: str = o.typed_flag("Address for teams, in letters and on platforms.", default="", show_default=False)
-    hop: float | None = o.typed_flag("Spacing of submitted scores in seconds, if they do not state it.")
+    grace: int = o.typed_flag("Minutes after its end in which a phase still accepts submissions.", default=0, min=0)
+    contact: str = o.typed_flag("Contact address, shown in letters and on platforms.", default="", show_default=False)
+    hop: float | None = o.typed_flag("Frame shift of submitted scores in seconds, if their files do not state it.")
     higher: o.HigherOption = None
-    confidence: float = o.typed_flag("Level of intervals, ranks and groups.", default=0.95)
+    confidence: float = o.typed_flag("Confidence level of intervals, ranks and groups.", default=0.95)
     migrate: bool = o.typed_flag(
-        "Platforms submit what was valid in a phase to the next one.", "--migrate", default=False
+        "On platforms: submit the valid submissions of a phase to the next one.", "--migrate", default=False
     )
-    hidden_board: bool = o.typed_flag("Platforms hide their leaderboard from teams.", "--hidden-board", default=False)
+    hidden_board: bool = o.typed_flag("On platforms: hide the leaderboard from teams.", "--hidden-board", default=False)
     scores_are: o.ScoresAre = None
 
 
@@ -64,13 +64,13 @@ def build(
         str,
         o.argument(metavar="REFERENCES", help="Reference file, folder or glob; or labels of utterances or trials."),
     ],
-    out: Path = o.flag(..., "Folder to make.", show_default=False),
+    out: Path = o.flag(..., "Folder to create.", show_default=False),
     measure: list[str] | None = o.measure_flag(
-        None, "A measure; the first one ranks. May be repeated; without it, range-eer."
+        None, "A measure. The first one ranks; may be repeated. Default: range-eer."
     ),
     durations: o.Durations = None,
     reference_format: o.ReferenceFormat = None,
-    reference_hop: float | None = o.flag(None, "Spacing of label arrays in seconds."),
+    reference_hop: float | None = o.flag(None, "Frame shift of label arrays in seconds."),
     spoof_label: o.SpoofLabel = None,
     metadata: o.Metadata = None,
     by: list[str] | None = o.flag(
@@ -79,27 +79,29 @@ def build(
     ),
     cluster: list[str] | None = o.flag(
         None,
-        "What intervals leave out as a whole: a column of --metadata, utterance, or speaker,attack.",
+        "Unit of resampling. A column of --metadata, or utterance; speaker,attack holds for new attacks too.",
         show_default="speaker, if known",
     ),
     phase: list[str] | None = o.flag(
-        None, "NAME=START/END in UTC, such as final=2027-03-01/2027-03-07; may be repeated, in the order of time."
+        None, "NAME=START/END in UTC, such as final=2027-03-01/2027-03-07. May be repeated, in chronological order."
     ),
     phase_utterances: list[str] | None = o.flag(
-        None, "NAME=FILE: the utterances that count in a phase, one a line; or NAME=0.3: this share of them, drawn."
+        None, "Utterances that count in a phase: NAME=FILE with one id per line, or NAME=0.3 for a random share."
     ),
-    seed: int = o.flag(0, "Of the draw of --phase-utterances. Keep it secret."),
+    seed: int = o.flag(0, "Seed of the random share of --phase-utterances. Keep it secret."),
     optional: list[str] | None = o.flag(
-        None, "A measure at a threshold that teams may do without; may be repeated.", of=completion.measures
+        None,
+        "An optional measure at a threshold, for teams that state one; may be repeated.",
+        of=completion.measures,
     ),
     platform: list[Literal["evalai", "huggingface"]] | None = o.flag(
-        None, "Also make a bundle for this platform, besides Codabench; may be repeated."
+        None, "Also write a bundle for this platform, besides Codabench; may be repeated."
     ),
     question: list[str] | None = o.flag(
-        None, "KEY=QUESTION that teams answer on Codabench with a submission; may be repeated."
+        None, "KEY=QUESTION to be answered with each submission on Codabench; may be repeated."
     ),
     docker_image: str | None = o.flag(
-        None, "Image for Codabench, with Python 3.10 or newer.", show_default="python:3.12"
+        None, "Docker image for Codabench, with Python 3.10 or newer.", show_default="python:3.12"
     ),
     policy: PolicyOptions,
     proposals: ProposalFlags,
@@ -207,7 +209,7 @@ def _counted(typed: list[str]) -> dict[str, list[str] | float]:
 
 @app.subcommand
 def check(
-    public: Annotated[Path, o.argument(metavar="PUBLIC", help="The public part of a challenge.")],
+    public: Annotated[Path, o.argument(metavar="PUBLIC", help="Public part of a challenge.")],
     submission: Annotated[Path, o.argument(metavar="SUBMISSION", help="Score file, folder or zip archive.")],
     format: o.Format = "text",
     quiet: o.Quiet = False,
@@ -243,13 +245,13 @@ def check(
 def score(
     challenge: Challenge,
     submissions: Annotated[
-        Path, o.argument(metavar="SUBMISSIONS", help="Folder with a submission for each team, or one submission.")
+        Path, o.argument(metavar="SUBMISSIONS", help="Folder with one submission per team, or a single submission.")
     ],
-    team: list[str] | None = o.flag(None, "Score this team alone; may be repeated."),
+    team: list[str] | None = o.flag(None, "Score only this team; may be repeated."),
     phase: PhaseName = None,
     received: str | None = o.flag(
         None,
-        "When the submissions came, in UTC, as 2027-01-31T12:00: deadlines are checked against it.",
+        "Time of receipt in UTC, such as 2027-01-31T12:00. Deadlines are checked against it.",
         show_default="now",
     ),
     format: o.Format = "text",
@@ -322,20 +324,20 @@ def leaderboard(
     *,
     challenge: Challenge,
     phase: PhaseName = None,
-    until: int | None = o.flag(None, "Number of a line of the ledger: the leaderboard as it was then.", min=1),
-    pairs: bool = o.flag(False, "Also show the difference of every pair of teams.", "--pairs"),
+    until: int | None = o.flag(None, "Show the leaderboard as of this line of the ledger.", min=1),
+    pairs: bool = o.flag(False, "Also show the difference between every pair of teams.", "--pairs"),
     page: Path | None = o.flag(
-        None, "Also write a page (.html) that can be published: this phase, the others, and the history."
+        None, "Also write a page (.html) for publication: this phase, the others, and the history."
     ),
     result_files: Path | None = o.flag(
-        None, "With --page: folder beside it for the result files of teams that agreed (challenge share)."
+        None, "With --page: folder beside it for result files of teams that agreed to share them (challenge share)."
     ),
     check_page: Path | None = o.flag(
-        None, "With --page: page beside it (.html) on which teams check a submission in the browser, without labels."
+        None, "With --page: page beside it (.html) on which teams check a submission in the browser."
     ),
     all_digits: bool = o.flag(
         False,
-        "For the organisers: all digits in JSON and CSV, and what else depends on the labels. Never publish it.",
+        "For organisers: all digits in JSON and CSV, and everything else that depends on the labels. Never publish it.",
         "--all-digits",
     ),
     output: o.Output,

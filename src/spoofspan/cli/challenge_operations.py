@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from spoofspan.challenge.season import Entry
 
 Team = Annotated[str, o.argument(metavar="TEAM", help="Name of the team.")]
-Reason = Annotated[str, o.option("One line that the board shows.", required=True)]
-OnePhase = Annotated[str | None, o.option("This phase alone; all without it.")]
-OneSubmission = Annotated[int | None, o.option("Number of one submission, from `challenge log`; else the whole team.")]
+Reason = Annotated[str, o.option("Reason in one line, shown on the leaderboard.", required=True)]
+OnePhase = Annotated[str | None, o.option("Only this phase. Default: all.")]
+OneSubmission = Annotated[
+    int | None, o.option("Number of a submission, from `challenge log`. Default: the whole team.")
+]
 
 
 def _say(entry: Entry, format: o.Format) -> None:
@@ -85,7 +87,7 @@ def choose(
     decision: Decision,
     submission: Annotated[int, o.argument(metavar="SUBMISSION", help="Its number, from `challenge log`.")],
 ) -> None:
-    """Let the submission count that a team chose (of a challenge built with --counts chosen).
+    """Select the submission that counts for a team (of a challenge built with --counts chosen).
 
     For example:
 
@@ -135,10 +137,10 @@ def publish(challenge: Challenge, reason: Reason, format: o.Format = "text") -> 
 def share(
     challenge: Challenge,
     team: Team,
-    stop: bool = o.flag(False, "The team agrees no longer.", "--stop"),
+    stop: bool = o.flag(False, "Record that the team no longer agrees.", "--stop"),
     format: o.Format = "text",
 ) -> None:
-    """Note that a team agrees to publish its result file on the board.
+    """Record that a team agrees to publish its result file on the leaderboard.
 
     For example:
 
@@ -155,7 +157,7 @@ def rescore(
     challenge: Challenge,
     reason: Reason,
     corrected: Path | None = o.flag(
-        None, "Folder of a challenge built with the corrected labels or rules, whose parts replace those of this one."
+        None, "Folder of a challenge built with corrected labels or rules, which replace those of this one."
     ),
     output: o.Output,
 ) -> None:
@@ -180,10 +182,10 @@ def rescore(
 @app.subcommand
 def log(
     challenge: Challenge,
-    team: str | None = o.flag(None, "Lines about this team alone."),
+    team: str | None = o.flag(None, "Only lines about this team."),
     phase: OnePhase = None,
     everything: bool = o.flag(
-        False, "For the organisers: also why a submission that passed the check was not scored.", "--everything"
+        False, "For organisers: also reasons why submissions that passed the check were not scored.", "--everything"
     ),
     format: o.Format = "text",
 ) -> None:
@@ -235,7 +237,7 @@ def audit(challenge: Challenge, phase: PhaseName = None, format: o.Format = "tex
 @app.subcommand
 def letters(
     challenge: Challenge,
-    out: Path = o.flag(..., "Folder for a text file for each team.", show_default=False),
+    out: Path = o.flag(..., "Folder for one text file per team.", show_default=False),
     phase: PhaseName = None,
     force: o.Force = False,
 ) -> None:
@@ -262,9 +264,7 @@ def certificate(
     challenge: Challenge,
     team: Team,
     phase: PhaseName = None,
-    all_digits: bool = o.flag(
-        False, "All digits and signatures, for when the labels are published. Never publish it before.", "--all-digits"
-    ),
+    all_digits: bool = o.flag(False, "All digits and signatures. Publish it only after the labels.", "--all-digits"),
     format: o.Format = "json",
     out: o.Out = None,
     force: o.Force = False,

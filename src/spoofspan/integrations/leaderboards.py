@@ -223,7 +223,7 @@ def _value(one: Mapping[str, Any]) -> float:
 
 
 def _how(one: Mapping[str, Any]) -> str:
-    """What the value is, and its signature."""
+    """Name and unit of a value, and its signature."""
     unit = ", in %" if in_percent(one["measure"]) else ""
     return f"{measure_name(one['measure'])}{unit}; spoofspan: {_signature(one)}"
 
