@@ -87,6 +87,7 @@ def test_what_may_be_repeated_still_can(capsys):
         (["report", "ref.rttm", "a.score"], "Missing option '--out'. The page to write."),
         (["corpus", "build"], "Missing argument 'OUT'. Folder to build the corpus in."),
         ([*FILES, "--per-utterance", "u.xlsx"], "u.xlsx: errors by utterance are written as .csv, .json or .parquet"),
+        (["check", "https://example.org/a.score"], "files on the web are not read; download it, and give the path"),
         (["check"], "give a file to be identified, or REFERENCES and SCORES to be checked"),
         ([*FILES, "b.score"], "one argument too many: 'b.score'; for several systems: spoofspan compare"),
     ],

@@ -338,6 +338,8 @@ def _in_folder(folder: Path, suffixes: Sequence[str]) -> list[Source]:
 
 
 def _open_address(address: str) -> IO[bytes]:
+    if address.startswith(("http://", "https://")):
+        raise UsageError(f"{address}: files on the web are not read; download it, and give the path of the file")
     try:
         filesystem, path = pa.fs.FileSystem.from_uri(address)
     except (ValueError, OSError) as error:
