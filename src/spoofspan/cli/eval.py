@@ -248,7 +248,6 @@ def eval_(
     """
     from spoofspan.evaluation.corpus import CorpusInMemory
     from spoofspan.evaluation.plan import EvaluationOptions
-    from spoofspan.formats.text.alignments import read_alignment
     from spoofspan.formats.text.protocol import read_groups
     from spoofspan.report.results import check_utterances_target, render
 
@@ -283,6 +282,8 @@ def eval_(
         # of events, words only say where their edges are (--by boundary)
         edges = None
         if words and measure and all(one.startswith("event-") for one in measure):
+            from spoofspan.formats.text.alignments import read_alignment
+
             edges = read_alignment(words, tier)
         cut = _cut(corpus, words, tier) if words is not None and edges is None else None
         if cut is not None:
