@@ -179,3 +179,11 @@ def test_headers_without_end_are_refused(tmp_path):
     path = tmp_path / "deep.tar"
     path.write_bytes((long_header(tarfile.GNUTYPE_LONGNAME, 1) + b"a".ljust(512, b"\0")) * 3000 + bytes(1024))
     assert "deep.tar" in as_model(path)
+
+
+def test_a_zip_of_scores_is_to_be_unpacked(tmp_path):
+    path = tmp_path / "s.zip"
+    path.write_bytes(zip_of([("s.csv", "utterance,frame,score\nu1,0,0.5\n")]))
+    for read in (ss.read_scores, ss.read_references, ss.read_utterance_scores):
+        with pytest.raises(ss.DataError, match="it is a zip archive, and no npz file: unpack it"):
+            read(path)

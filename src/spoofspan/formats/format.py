@@ -240,6 +240,8 @@ def _wanted(head: bytes, kind: str) -> str:
     """What the file should look like, if it is a table or JSON; nothing otherwise."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "it is UTF-16 text: save it as UTF-8, or "
+    if head.startswith(b"PK\x03\x04"):
+        return "it is a zip archive, and no npz file: unpack it (unzip), or "
     first, second, *_ = [*text_of(head).strip().splitlines(), "", ""]
     if first.startswith(("{", "[")) and kind in JSON_WANTED:
         return f"JSON has one object a line, such as {JSON_WANTED[kind]}: write it so, or "

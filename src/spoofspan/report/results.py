@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import seconds_text
 from spoofspan.base.version import __version__
-from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurement, Measurement
+from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurement, Measurement, counted
 from spoofspan.measures.measure import EER_RULES, Measure, in_percent, plain_text
 from spoofspan.report.cells import (
     DECISION,
@@ -129,7 +129,7 @@ def _notes(measurements: list[Measurement]) -> list[str]:
     first = measurements[0]
     notes = [
         "",
-        f"{first.utterances} utterances, convention {first.convention}, {_read_off(measurements)}",
+        f"{counted(first.utterances, 'utterance')}, convention {first.convention}, {_read_off(measurements)}",
         *dict.fromkeys(line for m in measurements for line in m.touched_lines()),
     ]
     others = measurements[1:]
