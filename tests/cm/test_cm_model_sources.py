@@ -16,8 +16,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import spoofspan as ss
+from spoofspan.base.hashing import file_hash
 from spoofspan.cm import model_sources
-from spoofspan.cm.model_sources import file_checksum, model_at
+from spoofspan.cm.model_sources import model_at
 
 pytestmark = pytest.mark.slow
 
@@ -130,7 +131,7 @@ def test_without_a_model_there_are_three_ways_to_get_one(tmp_path):
 
 
 def test_the_checksum_must_be_that_of_the_weights(folder):
-    right = file_checksum(folder / "model.safetensors")
+    right = file_hash(folder / "model.safetensors")
     with model_at(folder, right.upper()) as found:
         assert found.checksum == right
     with pytest.raises(ss.DataError, match="another model"), model_at(folder, "0" * 64):

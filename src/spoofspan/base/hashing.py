@@ -1,15 +1,26 @@
-"""Hashes of columns: the same content has the same hash, in however many pieces it comes."""
+"""Hashes of files, and of columns: the same content has the same hash, in however many pieces it comes."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 DIGITS = 16
+BLOCK = 1 << 20  # bytes that are read at once
+
+
+def file_hash(path: Path) -> str:
+    """The SHA-256 of a file, as ``sha256sum`` prints it."""
+    total = hashlib.sha256()
+    with path.open("rb") as stream:
+        while piece := stream.read(BLOCK):
+            total.update(piece)
+    return total.hexdigest()
 
 
 class ContentHash:

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError, UsageError, nearest_name
+from spoofspan.base.hashing import file_hash
 from spoofspan.base.locks import own_file, part_of, temporary_folder
 from spoofspan.challenge.definition import PublicPart, Submitted
 from spoofspan.challenge.team_names import plain_name
@@ -363,11 +364,7 @@ def bytes_hash(path: Path) -> str:
     'e3b0c442'
     """
     if not path.is_dir():
-        hashed = sha256()
-        with path.open("rb") as stream:
-            while piece := stream.read(PIECE_BYTES):
-                hashed.update(piece)
-        return hashed.hexdigest()
+        return file_hash(path)
     lines = (f"{bytes_hash(one)}  {one.name}\n" for one in sorted(path.iterdir()) if not one.name.startswith("."))
     return sha256("".join(lines).encode()).hexdigest()
 

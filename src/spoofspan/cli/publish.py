@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Annotated
 
@@ -48,6 +47,7 @@ def publish(
       spoofspan publish result.json --to arena --system ours --hub-dataset OWNER/NAME --revision COMMIT --scores s.txt
     """
     from spoofspan.base.documents import read_json, yaml_text
+    from spoofspan.base.hashing import file_hash
     from spoofspan.integrations.leaderboards import PublishedSystem
     from spoofspan.integrations.leaderboards import publish as in_form
 
@@ -56,7 +56,7 @@ def publish(
     o.must_be_free(out, force=force)
     try:
         content = read_json(result.expanduser())
-        digest = "" if scores is None else hashlib.sha256(scores.expanduser().read_bytes()).hexdigest()
+        digest = "" if scores is None else file_hash(scores.expanduser())
     except FileNotFoundError as error:
         raise UsageError(f"there is no file {error.filename!r}") from None
     except ValueError as error:

@@ -15,9 +15,10 @@ from typing import Any
 
 from spoofspan.base.documents import read_json
 from spoofspan.base.errors import DataError, SpoofspanWarning, warn_user
+from spoofspan.base.hashing import file_hash
 from spoofspan.cm.chance import ChanceRanges
 from spoofspan.cm.frame_times import BRANCHES, SEGMENT_BRANCHES, UTTERANCE
-from spoofspan.cm.model_sources import CARD, LARGEST_TEXT, MODEL, file_checksum
+from spoofspan.cm.model_sources import CARD, LARGEST_TEXT, MODEL
 from spoofspan.cm.out_of_domain import TrainingDomain
 from spoofspan.data.calibration import Calibration
 from spoofspan.data.scores import Scores
@@ -257,7 +258,7 @@ def read_card(folder: Path, checksum: str | None = None) -> Card | None:
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: the card cannot be read ({error}); train again, or delete it") from None
     card = Card.from_dict(plain, str(path))
-    if card.weights != (checksum or file_checksum(folder / MODEL)):
+    if card.weights != (checksum or file_hash(folder / MODEL)):
         warn_user(
             f"{path} belongs to other weights than {MODEL} beside it, and is left aside: a training that was "
             "interrupted ends with --resume",

@@ -18,6 +18,7 @@ import numpy as np
 
 from spoofspan.base.columns import utterance_of_rows
 from spoofspan.base.errors import DataError, SpoofspanWarning, UndefinedMeasureError
+from spoofspan.base.hashing import file_hash
 from spoofspan.base.progress import progress
 from spoofspan.base.times import SECOND
 from spoofspan.base.version import __version__
@@ -27,7 +28,7 @@ from spoofspan.cm.chance import ChanceRanges
 from spoofspan.cm.config import Config
 from spoofspan.cm.frame_times import SEGMENT_BRANCHES
 from spoofspan.cm.listening import Heard, ListenedSound, heard_band
-from spoofspan.cm.model_sources import MODEL, file_checksum
+from spoofspan.cm.model_sources import MODEL
 from spoofspan.cm.out_of_domain import DescribedRecordings, TrainingDomain
 from spoofspan.cm.scorers import Scorer, load_scorer
 from spoofspan.cm.scoring import finest_branch, score_sounds
@@ -62,7 +63,7 @@ def finish(
     ``by_others`` is for a model that was trained on the development set too: it scores a recording by models of the
     same recipe that have not heard the speaker.
     """
-    checksum = file_checksum(folder / MODEL)
+    checksum = file_hash(folder / MODEL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpoofspanWarning)  # a card of other weights is replaced
         if read_card(folder, checksum) is not None:

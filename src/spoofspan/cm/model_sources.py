@@ -20,6 +20,7 @@ from typing import IO
 
 from spoofspan.base.errors import DataError, SpoofspanError, UsageError
 from spoofspan.base.extras import require
+from spoofspan.base.hashing import file_hash
 from spoofspan.cm.shipped_models import PREFIX, shipped_model
 from spoofspan.formats.archives import (
     TAR_PIECE,
@@ -38,7 +39,6 @@ SMALL = 64 << 20  # bytes that any archive may unpack to
 GROWTH = 4  # how many times its own size it may; weights hardly shrink
 MOST_MEMBERS = 1000  # files in an archive
 LARGEST_TEXT = 4 << 20  # bytes of a card or a configuration
-CHUNK = 1 << 20
 WEIGHTS_OF_OTHERS = (".pt", ".pth", ".ckpt", ".bin", ".safetensors")
 SCORE_FILES = (".parquet", ".score", ".tsv", ".csv", ".npz", ".pkl", ".ark", ".npy", ".jsonl", ".arrow", ".rttm")
 HUB_NAME = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)(?:@(?P<revision>[\w./-]+))?")
@@ -82,7 +82,7 @@ def model_at(model: str | Path | None, checksum: str | None = None) -> Iterator[
         if missing:
             are = "is" if len(missing) == 1 else "are"
             raise UsageError(f"{str(model)!r} is no model: {' and '.join(missing)} {are} missing; {WHAT_A_MODEL_IS}")
-        found = file_checksum(folder / MODEL)
+        found = file_hash(folder / MODEL)
         if checksum is not None and found != checksum.lower():
             raise DataError(f"{model}: its weights have the SHA-256 {found}, not {checksum}: this is another model")
         try:
@@ -91,15 +91,6 @@ def model_at(model: str | Path | None, checksum: str | None = None) -> Iterator[
             if scratch not in str(error):
                 raise
             raise type(error)(str(error).replace(scratch, str(model))) from None  # as the user calls it
-
-
-def file_checksum(path: Path) -> str:
-    """The SHA-256 of a file."""
-    total = hashlib.sha256()
-    with path.open("rb") as stream:
-        while chunk := stream.read(CHUNK):
-            total.update(chunk)
-    return total.hexdigest()
 
 
 def _refuse_other_files(path: Path) -> None:
@@ -209,7 +200,7 @@ def _from_hub(repository: str, revision: str | None) -> Path:
 def _check_cached(path: Path, name: str, repository: str) -> None:
     """Compare a file with the hash that the hub stated, under which it is cached."""
     if re.fullmatch(r"[0-9a-f]{64}", path.name):  # a large file
-        found = file_checksum(path)
+        found = file_hash(path)
     elif COMMIT.fullmatch(path.name) and path.stat().st_size <= LARGEST_TEXT:  # a small one, as git names it
         content = path.read_bytes()
         found = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

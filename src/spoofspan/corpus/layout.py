@@ -43,6 +43,7 @@ import numpy as np
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError
+from spoofspan.base.hashing import file_hash
 from spoofspan.base.times import SECOND
 from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.partialspoof_recipe import class_numbers, second_generation
@@ -197,7 +198,7 @@ def sound_digest(files: SetFiles, utterances: Iterable[str]) -> str:
     """One number for all sound files of a set."""
     total = hashlib.sha256()
     for utterance in utterances:
-        total.update(f"{utterance} {hashlib.sha256(files.sound(utterance).read_bytes()).hexdigest()}\n".encode())
+        total.update(f"{utterance} {file_hash(files.sound(utterance))}\n".encode())
     return total.hexdigest()
 
 
@@ -279,7 +280,7 @@ def _file(folder: Path, path: Path, name: str, kind: str) -> Plain:
         "@id": name,
         "contentUrl": path.relative_to(folder).as_posix(),
         "encodingFormat": kind,
-        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "sha256": file_hash(path),
     }
 
 

@@ -131,6 +131,8 @@ class Format(Generic[T]):
     stream: Callable[[Sequence[Source], ReadOptions], Iterator[Part]] | None = None
     # where each utterance has a file of its own: the name and the content of each
     write_files: Callable[[T], Iterator[tuple[str, bytes]]] | None = None
+    # a frequent mistake that files which cannot be read show, with its remedy; empty if there is none
+    explain: Callable[[Sequence[Source]], str] | None = None
     columns: tuple[str, ...] = ()  # those to choose from, where every line or matrix has several; first what is read
     higher: Higher | None = None  # what high scores mean, where the format states it
     hop: float | None = None  # seconds, where the format states it

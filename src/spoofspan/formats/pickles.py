@@ -39,6 +39,8 @@ MEMORY = 2 << 30  # bytes
 SECONDS = 600
 CHUNK = 1 << 20
 NPY, PICKLE = b"\x93NUMPY", b"\x80"
+# how a pickle of protocol 2 to 5 begins, up to its first opcode but one: a frame may come before it
+PREAMBLE = rb"(?s)\x80[\x02-\x05](?:\x95.{8})?"
 # What the child inherits: only what a Python needs to start.
 ENVIRONMENT = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 REMEDY = "only numbers, text, lists, dicts and numpy arrays of these are read; do not open it with other tools either"
@@ -94,18 +96,6 @@ def npy_header(name: str, stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[
     if fortran and len(shape) > 1:
         raise DataError(f"{name}: the array is in Fortran order; write it in C order")
     return shape, dtype
-
-
-def first_opcode(head: bytes) -> bytes:
-    """The first opcode of a pickle of protocols 2 to 5 after its preamble; empty if it is none.
-
-    >>> import pickle
-    >>> first_opcode(pickle.dumps([1], 2)), first_opcode(pickle.dumps({}, 4)), first_opcode(b"text")
-    (b']', b'}', b'')
-    """
-    if head[:1] != b"\x80" or not 2 <= int.from_bytes(head[1:2], "big") <= 5:
-        return b""
-    return head[11:12] if head[2:3] == b"\x95" else head[2:3]
 
 
 def portable(pickled: bytes) -> bytes:

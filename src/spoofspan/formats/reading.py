@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,6 @@ from spoofspan.formats.identify import Contents, naming_misplaced
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 from spoofspan.formats.sources import Source, Where, counted, naming, sources
 from spoofspan.formats.text.durations import read_durations
-from spoofspan.formats.text.lines import lines_of, plain_number
 from spoofspan.formats.text.protocol import read_utterance_labels
 from spoofspan.formats.text.utterance_tables import has_only_labels, layout_of
 
@@ -284,49 +283,12 @@ def read_with(
     except DataError as error:
         if name is None and len(found) > 1:
             registry.refuse_mixture(chosen, found)
-        for columns, fixed, reading in RTTM_MISREADINGS if chosen.name.endswith("rttm") else ():
-            if _ranges_meet(found, reading):
-                command = f"awk '{{{fixed}; print}}' {found[0].name} > fixed.rttm"
-                raise DataError(f"{found[0].name}: {columns}: {command}") from error
+        if chosen.explain is not None and (why := chosen.explain(found)):
+            raise DataError(why) from error
         raise
     finally:
         # what both sides need at most must not add up: references of 30 MB leave 80 MB that nobody uses
         release_unused()
-
-
-# Columns of an RTTM that hold something else: how to say and mend it, and the range that such a line means.
-RTTM_MISREADINGS: tuple[tuple[str, str, Callable[[float, float], tuple[float, float]]], ...] = (
-    (
-        "the fifth column holds ends, not durations (each range starts where the one before has its fifth column); "
-        "write durations",
-        "$5 = $5 - $4",
-        lambda fourth, fifth: (fourth, fifth),
-    ),
-    (
-        "the fourth column holds durations and the fifth starts; swap them",
-        "t = $4; $4 = $5; $5 = t",
-        lambda fourth, fifth: (fifth, fourth + fifth),
-    ),
-)
-
-
-def _ranges_meet(found: Sequence[Source], reading: Callable[[float, float], tuple[float, float]]) -> bool:
-    """True if each range of an RTTM, read so, starts where the one before ends; else that is rare."""
-    before: dict[str, tuple[float, float]] = {}
-    meets = differs = 0
-    for line in lines_of(found, comment=";;"):
-        times = [plain_number(field) for field in line.fields[3:5]] if len(line.fields) >= 9 else [None]
-        if None in times:
-            return False
-        start, end = reading(*(float(time or 0) for time in times))
-        if end <= start:
-            return False
-        last_start, last_end = before.get(line.fields[1], (0.0, 0.0))
-        if last_start > 0:  # of a range from 0, the duration is the end
-            near = abs(start - last_end) < 0.002
-            meets, differs = meets + near, differs + (not near)
-        before[line.fields[1]] = (start, end)
-    return meets > 9 * differs
 
 
 def choose_format(

@@ -32,7 +32,7 @@ from spoofspan.data.references import BONA_FIDE, LABELS, SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.formats.file_names import checked_resolution, is_official_labels
 from spoofspan.formats.format import Format, ReadOptions
-from spoofspan.formats.pickles import NPY, PICKLE, check_text, first_opcode, npy_header, read_dict
+from spoofspan.formats.pickles import PREAMBLE, check_text, npy_header, read_dict
 from spoofspan.formats.recognition import Begins
 from spoofspan.formats.sources import MOST_UNPACKED, UNPACKED_ALLOWANCE, Source
 from spoofspan.formats.text.frame_lines import check_frames
@@ -45,7 +45,6 @@ MOST_MEMBER = 1 << 30  # bytes of one array
 MOST_TOTAL = 1 << 34  # bytes of all arrays of a file
 COMMENT = re.compile(r"spoofspan((?: (?:hop|higher|spoof_label)=[\w.+-]+)*)")
 ZIP = b"PK\x03\x04"
-DICTS = (NPY, PICKLE)  # what npy files and pickles of dicts begin with
 
 Array = npt.NDArray[Any]
 
@@ -382,21 +381,12 @@ def write_npz(arrays: Iterable[tuple[str, Array]], **about: object) -> Iterator[
 def recognises_npz(head: bytes) -> bool:
     """True if it is a zip archive whose first member is an array."""
     length = int.from_bytes(head[26:28], "little")
-    return head.startswith(ZIP) and head[30 : 30 + length].endswith(b".npy")
+    return head[30 : 30 + length].endswith(b".npy")
 
 
-def recognises_dict(head: bytes) -> bool:
-    """True if it is an npy file of one object, or a pickled dict."""
-    return recognises_npy_object(head) or first_opcode(head) == b"}"
-
-
-def recognises_npy_object(head: bytes) -> bool:
-    """True if it is an npy file of one object."""
-    header = head[8:200].replace(b" ", b"")
-    return head.startswith(NPY) and b"'descr':'|O'" in header and b"'shape':()" in header
-
-
-NPZ, DICT = Begins(ZIP, recognises_npz), Begins(NPY + b"|" + PICKLE, recognises_dict)
+NPZ = Begins(ZIP, recognises_npz)
+# an npy file of one object, or a pickled dict
+DICT = Begins(PREAMBLE + rb"\}|\x93NUMPY(?=.{2,192}'descr': *'\|O')(?=.{2,192}'shape': *\( *\))")
 
 
 def read_labels_npz(sources: Sequence[Source], options: ReadOptions) -> References:

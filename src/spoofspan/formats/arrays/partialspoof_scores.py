@@ -27,7 +27,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.formats.arrays.npz import Seen
 from spoofspan.formats.file_names import stated_resolution
 from spoofspan.formats.format import Format, ReadOptions
-from spoofspan.formats.pickles import PICKLE, first_opcode, portable, read_list
+from spoofspan.formats.pickles import PREAMBLE, portable, read_list
 from spoofspan.formats.recognition import Begins
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.frame_lines import check_frames
@@ -36,11 +36,6 @@ from spoofspan.formats.text.frame_lines import check_frames
 COLUMNS = {2: {"score1": 1}, 3: {"score0": 1, "score1": 2}, 4: {"score0": 1, "score1": 2}}
 WIDTH = 32  # characters; numpy's width for a float joined with text
 BATCH = 1000
-
-
-def recognises(head: bytes) -> bool:
-    """True if it is a pickled list (of numpy arrays, as far as one can see)."""
-    return first_opcode(head) == b"]" and b"numpy" in head
 
 
 def read(sources: Sequence[Source], options: ReadOptions) -> Scores:
@@ -135,7 +130,7 @@ FORMAT = Format(
     "partialspoof-pickle",
     "pickled list of text arrays, rows [utt, score0, score1, label]: PartialSpoof {set}_score_ali_{10 ms}_{date}.pkl",
     read,
-    Begins(PICKLE, recognises),
+    Begins(PREAMBLE + rb"\]", lambda head: b"numpy" in head),  # a list of arrays, as far as one can see
     write,
     suffixes=(".pkl",),
     columns=("score1", "score0"),

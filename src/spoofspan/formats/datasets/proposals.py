@@ -25,7 +25,7 @@ from spoofspan.formats.sources import Source
 from spoofspan.formats.tables import csv_files
 from spoofspan.formats.tables.corpus_tables import joined_parts
 from spoofspan.formats.tables.table_columns import PartColumns
-from spoofspan.formats.text.json_text import is_object_of_lists, json_object, json_pairs
+from spoofspan.formats.text.json_text import TRIPLES, json_object, json_pairs
 from spoofspan.formats.text.rows import SUSPICIOUS_SECONDS, time_text
 
 SHAPE = "{file: [[confidence, start, end], ...]}"
@@ -166,7 +166,7 @@ FORMAT = Format(
     "proposals",
     f"JSON {SHAPE}, seconds (or frames, with fps), high = fake: AV-Deepfake1M, LAV-DF",
     partial(_read, partial(json_pairs, shape=SHAPE)),
-    Begins(r"\{", partial(is_object_of_lists, numbers=3)),
+    TRIPLES,
     write,
     suffixes=(".json",),
     takes=("fps",),

@@ -35,7 +35,7 @@ from spoofspan.base.times import milliseconds
 from spoofspan.data.scores import Scores
 from spoofspan.formats.file_names import SCORE_ALI_PER_SECOND, resolution_in_name, unpacked_name
 from spoofspan.formats.reading import read_scores
-from spoofspan.formats.sources import HF_STATE, sources
+from spoofspan.formats.sources import sources
 
 PLACEHOLDERS = ("resolution", "seed", "system", "set")
 _RESOLUTION = r"[0-9]+(?:\.[0-9]+)?(?:ms|s)?"
@@ -169,9 +169,7 @@ def _files(text: str, filled: str, set_name: str | None) -> Iterable[SystemFile]
 
 def _in_folder(folder: Path, label: str) -> list[SystemFile]:
     """The files that state a resolution, or else the folder as one system in parts."""
-    if any((folder / one).is_file() for one in (HF_STATE, "dataset_dict.json")):
-        return [SystemFile(str(folder), label=label)]
-    files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    files = [Path(one.name) for one in sources(folder)]
     found = [SystemFile(str(path), resolution_in_name(path.name), glob=str(folder), label=path.name) for path in files]
     stating = sorted((one for one in found if one.resolution), key=lambda one: one.resolution or 0)
     if not stating:

@@ -166,14 +166,9 @@ def _rows_per_batch(metadata: Any) -> int:
     return max(1, int(VALUES_PER_BATCH / max(1, *values)))
 
 
-def column_names(source: Source) -> list[str]:
-    """The columns of a file."""
-    return next(_parts(source, (), True)).column_names
-
-
 def kind_of(source: Source) -> str | None:
     """Tell from the column names, which stand at a Parquet file's end: "references", "scores", or None (unclear)."""
-    names = table_names(column_names(source))
+    names = table_names(next(_parts(source, (), True)).column_names)
     references, scores = not REFERENCES.telling.isdisjoint(names), not SCORES.telling.isdisjoint(names)
     return None if references == scores else "references" if references else "scores"
 

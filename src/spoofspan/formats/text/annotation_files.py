@@ -42,14 +42,13 @@ from spoofspan.formats.recognition import (
     Recognises,
     anything,
     at_separators,
-    beginning,
     first_object,
     is_name,
 )
 from spoofspan.formats.sources import Source, sources
 from spoofspan.formats.text.hypotheses import decisions_format
 from spoofspan.formats.text.json_text import (
-    is_object_of_lists,
+    PAIRS,
     json_document,
     json_object,
     json_objects,
@@ -288,12 +287,8 @@ def _json_ranges(source: Source, options: ReadOptions) -> Iterator[Annotation]:
         yield Annotation(utterance, [Range(place, *_pair(place, one)) for one in listed])
 
 
-def _is_json_ranges(head: bytes) -> bool:
-    # what language models write looks alike
-    return is_object_of_lists(head, 2) and lists_ranges(head) and b"real_or_fake" not in head
-
-
-LISTS_RANGES = Begins(r"\{", _is_json_ranges)
+# what language models write looks alike
+LISTS_RANGES = replace(PAIRS, also=lambda head: lists_ranges(head) and b"real_or_fake" not in head)
 
 
 def write_ranges(references: References) -> Iterator[bytes]:
@@ -430,10 +425,6 @@ def _is_label_studio(head: bytes) -> bool:
     return of_task or ("audio" in first and isinstance(first.get("label"), list))
 
 
-def _is_json_segments(head: bytes) -> bool:
-    return re.match(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{[^{}]*"segments"\s*:', beginning(head)) is not None
-
-
 LANGUAGE_MODEL = Begins(r"[{\[]", lambda head: b"real_or_fake" in head)
 
 
@@ -477,7 +468,7 @@ FORMATS = (
         "json-segments",
         "JSON {utt: {duration, segments: [[start, end, label], ...]}}; without labels, spoofed ranges",
         _json_segments,
-        Begins(r"\{", _is_json_segments),
+        Begins(r'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{[^{}]*"segments"\s*:'),
     ),
     _format(
         "language-model",

@@ -127,13 +127,16 @@ def decisions_format(
 
 
 FORMATS = (
-    decisions_format(
-        "hypothesis-rttm",
-        "RTTM, as references; bonafide, spoof, an attack, or nonspeech (not spoof)",
-        rttm.note_ranges,
-        rttm.recognises,
-        rttm.write,
-        (".rttm",),
+    replace(
+        decisions_format(
+            "hypothesis-rttm",
+            "RTTM, as references; bonafide, spoof, an attack, or nonspeech (not spoof)",
+            rttm.note_ranges,
+            rttm.recognises,
+            rttm.write,
+            (".rttm",),
+        ),
+        explain=rttm.misread,
     ),
     decisions_format(
         "hypothesis-had",

@@ -13,7 +13,7 @@ from spoofspan.formats.recognition import Begins, beginning
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.json_text import (
     NUMBER,
-    is_object_of_lists,
+    PAIRS,
     json_pairs,
     lists_ranges,
 )
@@ -28,7 +28,7 @@ COLUMNS = ("scores", "score")
 
 def recognises_scores(head: bytes) -> bool:
     """True if it is a JSON object whose first value is a list of numbers."""
-    if is_object_of_lists(head, 2):
+    if PAIRS(head):
         return not lists_ranges(head)
     found = LIST.match(beginning(head))
     return found is not None and found[1] not in COLUMNS
@@ -57,12 +57,8 @@ SCORES = Format(
 
 LABELS_SHAPE = "{utterance: [label, ...]}"
 LABEL = r'\s*(?:[01]|"[A-Za-z_-]+")\s*'
-LABEL_LIST = re.compile(rf'\s*\{{\s*"(?:[^"\\]|\\.)*"\s*:\s*\[{LABEL}(?:,{LABEL})*(?:\]|,?\s*$)')
-
-
-def recognises_labels(head: bytes) -> bool:
-    """True if it is a JSON object whose first value is a list of 0 and 1, or of words."""
-    return LABEL_LIST.match(beginning(head)) is not None
+# an object whose first value is a list of 0 and 1, or of words
+LABEL_LIST = Begins(rf'\{{\s*"(?:[^"\\]|\\.)*"\s*:\s*\[{LABEL}(?:,{LABEL})*(?:\]|,?\s*$)')
 
 
 def _labels(source: Source) -> dict[str, Any]:
@@ -79,7 +75,7 @@ LABELS = Format(
     "json-labels",
     f"JSON {LABELS_SHAPE}, one per segment from 0 (bonafide and spoof, or 0 and 1 with --spoof-label)",
     partial(read_labels, _labels),
-    Begins(r"\{", recognises_labels),
+    LABEL_LIST,
     suffixes=(".json",),
     needs=("hop",),
     takes=("spoof_label",),

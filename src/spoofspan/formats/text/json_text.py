@@ -13,7 +13,7 @@ from typing import Any
 from spoofspan.base.documents import TooComplexError, parse_json
 from spoofspan.base.errors import DataError
 from spoofspan.base.times import SECOND
-from spoofspan.formats.recognition import beginning
+from spoofspan.formats.recognition import Begins, beginning
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.rows import WrittenRange, check_utf8
 
@@ -76,12 +76,14 @@ def json_objects(source: Source, shape: str) -> Iterator[tuple[str, Any]]:
 # ---------------------------------------------------------------- recognising
 
 
-def is_object_of_lists(head: bytes, numbers: int) -> bool:
-    """True if it begins as a JSON object of lists of rows of ``numbers`` numbers each."""
-    text = beginning(head)
+def _lists_of(numbers: int) -> Begins:
+    """A JSON object of lists of rows of so many numbers each."""
+    opening = r'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\['
     rows = rf'"\s*:\s*\[\s*\[{",".join([NUMBER] * numbers)}\]'
-    opening = r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\['
-    return re.match(opening, text) is not None and re.search(rows, text) is not None
+    return Begins(rf"(?s)(?={opening}).*?{rows}")
+
+
+PAIRS, TRIPLES = _lists_of(2), _lists_of(3)
 
 
 def lists_ranges(head: bytes) -> bool:

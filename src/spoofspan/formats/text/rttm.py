@@ -13,7 +13,7 @@ is no word for a class is an attack (``A07``): spoof, by that attack.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice, repeat
 
 import numpy as np
@@ -25,7 +25,7 @@ from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.recognition import text_of
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.tables.corpus_tables import Part, Texts, table_from_references
-from spoofspan.formats.text.lines import Line, lines_of
+from spoofspan.formats.text.lines import Line, lines_of, plain_number
 from spoofspan.formats.text.rows import (
     SUSPICIOUS_RATIO,
     SUSPICIOUS_SECONDS,
@@ -88,6 +88,54 @@ def _quickly(source: Source, options: ReadOptions) -> References | None:
         return None
 
 
+# ---------------------------------------------------------------- columns that were mixed up
+
+# Columns that hold something else: the words for it, the remedy, and the range that such a line means.
+MISREADINGS: tuple[tuple[str, str, Callable[[float, float], tuple[float, float]]], ...] = (
+    (
+        "the fifth column holds ends, not durations (each range starts where the one before has its fifth column); "
+        "write durations",
+        "$5 = $5 - $4",
+        lambda fourth, fifth: (fourth, fifth),
+    ),
+    (
+        "the fourth column holds durations and the fifth starts; swap them",
+        "t = $4; $4 = $5; $5 = t",
+        lambda fourth, fifth: (fifth, fourth + fifth),
+    ),
+)
+
+
+def _ranges_meet(found: Sequence[Source], reading: Callable[[float, float], tuple[float, float]]) -> bool:
+    """True if each range, read so, starts where the one before ends; else that is rare."""
+    before: dict[str, tuple[float, float]] = {}
+    meets = differs = 0
+    for line in lines_of(found, comment=COMMENT):
+        times = [plain_number(field) for field in line.fields[3:5]] if len(line.fields) >= 9 else [None]
+        if None in times:
+            return False
+        start, end = reading(*(float(time or 0) for time in times))
+        if end <= start:
+            return False
+        last_start, last_end = before.get(line.fields[1], (0.0, 0.0))
+        if last_start > 0:  # of a range from 0, the duration is the end
+            near = abs(start - last_end) < 0.002
+            meets, differs = meets + near, differs + (not near)
+        before[line.fields[1]] = (start, end)
+    return meets > 9 * differs
+
+
+def misread(found: Sequence[Source]) -> str:
+    """The columns that were mixed up, and the command that mends them; empty if none show."""
+    for columns, fixed, reading in MISREADINGS:
+        if _ranges_meet(found, reading):
+            return f"{found[0].name}: {columns}: awk '{{{fixed}; print}}' {found[0].name} > fixed.rttm"
+    return ""
+
+
+# ---------------------------------------------------------------- piece by piece, and writing
+
+
 def stream(found: Sequence[Source], options: ReadOptions) -> Iterator[Part]:
     """Read RTTM files piece by piece."""
     for source in found:
@@ -146,6 +194,7 @@ FORMAT = Format(
     write,
     suffixes=(".rttm",),
     stream=stream,
+    explain=misread,
 )
 
 
