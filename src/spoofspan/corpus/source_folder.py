@@ -103,9 +103,8 @@ class Selection:
         """The entries of the list, each with its line."""
         if self.only is None:
             return None
-        text = sources(self.only)[0].text().decode("utf-8-sig")
-        lines = ((number, line.strip()) for number, line in enumerate(text.splitlines(), 1))
-        return {line: number for number, line in lines if line and not line.startswith("#")}
+        lines = ((number, line.strip()) for number, line in sources(self.only)[0].lines())
+        return {line: number for number, line in lines if not line.startswith("#")}
 
     def of(self, found: Sequence[Recording]) -> list[Recording]:
         """The selected recordings."""

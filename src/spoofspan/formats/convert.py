@@ -36,6 +36,12 @@ SCORES_BY_SUFFIX = BY_SUFFIX | {".rttm": "hypothesis-rttm", ".pkl": "partialspoo
 SCORES_BY_SUFFIX |= {".ark": "kaldi-ark", ".npy": "npy-dict"}
 UTTERANCES_BY_SUFFIX = {".score": "utt-score", ".tsv": "asvspoof5", ".txt": "asvspoof5"}
 PROPOSALS_BY_SUFFIX = {".json": "proposals", ".csv": "proposals-csv"}
+WRITTEN: dict[type, tuple[Registry[Any], Mapping[str, str]]] = {
+    References: (REFERENCE_FORMATS, REFERENCES_BY_SUFFIX),
+    Scores: (SCORE_FORMATS, SCORES_BY_SUFFIX),
+    UtteranceScores: (UTTERANCE_SCORE_FORMATS, UTTERANCES_BY_SUFFIX),
+    Proposals: (PROPOSAL_FORMATS, PROPOSALS_BY_SUFFIX),
+}
 CONVERTED: dict[str, Registry[Any]] = {
     "references": REFERENCE_FORMATS,
     "scores": SCORE_FORMATS,
@@ -93,28 +99,20 @@ def write_converted(
     if durations_out is not None and not isinstance(content, References):
         raise UsageError("--durations-out goes with references")
     warn_of_milliseconds(hop, "hop")
-    chosen: Format[Any]
-    if isinstance(content, References):
-        chosen = _format(REFERENCE_FORMATS, REFERENCES_BY_SUFFIX, target, to_format)
-        if durations_out is not None:
-            write_atomically(durations_out, reco2dur_lines(content), force)
-    elif isinstance(content, Proposals):
-        chosen = _format(PROPOSAL_FORMATS, PROPOSALS_BY_SUFFIX, target, to_format)
-    elif isinstance(content, UtteranceScores):
-        if len(content.columns) > 1:
-            raise UsageError(
-                f"these utterances have several scores, {', '.join(content.columns)}; name the one to read: column= "
-                "(--column)"
-            )
-        chosen = _format(UTTERANCE_SCORE_FORMATS, UTTERANCES_BY_SUFFIX, target, to_format)
-    else:
-        chosen = _format(SCORE_FORMATS, SCORES_BY_SUFFIX, target, to_format)
-        if content.decisions and chosen not in hypotheses.FORMATS:
-            holds = ", ".join(one.name for one in hypotheses.FORMATS)
-            raise UsageError(
-                f"{chosen.name} cannot hold hard decisions: they would be read back as scores, and get an EER; choose "
-                f"one of {holds} with --to, or convert them as references with --kind references"
-            )
+    if isinstance(content, UtteranceScores) and len(content.columns) > 1:
+        raise UsageError(
+            f"these utterances have several scores, {', '.join(content.columns)}; name the one to read: column= "
+            "(--column)"
+        )
+    chosen = _format(*WRITTEN[type(content)], target, to_format)
+    if isinstance(content, Scores) and content.decisions and chosen not in hypotheses.FORMATS:
+        holds = ", ".join(one.name for one in hypotheses.FORMATS)
+        raise UsageError(
+            f"{chosen.name} cannot hold hard decisions: they would be read back as scores, and get an EER; choose "
+            f"one of {holds} with --to, or convert them as references with --kind references"
+        )
+    if isinstance(content, References) and durations_out is not None:
+        write_atomically(durations_out, reco2dur_lines(content), force)
     if target.endswith(("/", os.sep)):
         _write_folder(chosen, content, Path(target).expanduser(), force)
     else:

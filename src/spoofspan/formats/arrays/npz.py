@@ -17,6 +17,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -290,12 +291,18 @@ def label_arrays(references: References, resolution: float) -> Iterator[tuple[st
 
 def read_npz(source: Source) -> dict[str, Array]:
     """Read the arrays of an npz file; pickles, huge and damaged members are refused."""
+    with _opened(source) as archive:
+        return _members(source, archive)
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[zipfile.ZipFile]:
     from spoofspan.formats.archives import opened_zip  # only here: zipfile is slow to load
 
     with source.read_errors(), source.open() as stream:
         plain = isinstance(getattr(stream, "raw", None), io.FileIO)
         with opened_zip(stream if plain else io.BytesIO(stream.read()), source.name) as archive:
-            return _members(source, archive)
+            yield archive
 
 
 def _members(source: Source, archive: zipfile.ZipFile) -> dict[str, Array]:
@@ -334,13 +341,9 @@ def _members(source: Source, archive: zipfile.ZipFile) -> dict[str, Array]:
 
 def stated_in_npz(source: Source) -> dict[str, str]:
     """What the comment of an npz file states of its arrays, if :func:`write_npz` wrote it: hop, higher, spoof_label."""
-    from spoofspan.formats.archives import opened_zip  # only here: zipfile is slow to load
-
     source.hold()
-    with source.read_errors(), source.open() as stream:
-        plain = isinstance(getattr(stream, "raw", None), io.FileIO)
-        with opened_zip(stream if plain else io.BytesIO(stream.read()), source.name) as archive:
-            found = COMMENT.fullmatch(archive.comment.decode("ascii", "replace"))
+    with _opened(source) as archive:
+        found = COMMENT.fullmatch(archive.comment.decode("ascii", "replace"))
     return {} if found is None else dict(pair.split("=") for pair in found[1].split())
 
 

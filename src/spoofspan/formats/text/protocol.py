@@ -6,8 +6,8 @@ file      line                                                            whose
 protocol  ``<spk> <utt> - <attack or - or CON> <spoof or bonafide>``      ASVspoof, PartialSpoof
 keys      ``filename TAB cm-label`` under a header, and other columns     ASVspoof 5 (tabs, commas or spaces)
 table     a column of ids or files, and others                            any: CSV, TSV, JSON Lines, Parquet
-lines     other keys without a header                                     :data:`.utterance_tables.KEY_FORMS`
-scores    those that have labels beside them are their own key            :data:`.utterance_tables.SCORE_FORMS`
+lines     other keys without a header                                     ``forms.json``
+scores    those that have labels beside them are their own key            ``forms.json``
 ========  ==============================================================  ==========================================
 
 Labels, attacks and speakers: what breakdowns and clusters are made of. Not ranges. The third field of a protocol is an

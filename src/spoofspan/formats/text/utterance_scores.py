@@ -27,7 +27,7 @@ from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text import trials
 from spoofspan.formats.text.lines import check_word, is_header, lines_of, score_of
 from spoofspan.formats.text.utterance_tables import (
-    SCORE_FORMS,
+    FORMS,
     SPEAKER,
     TRIAL_LABEL,
     Form,
@@ -298,7 +298,8 @@ FORMATS: tuple[Format[UtteranceScores], ...] = (
             suffixes=WRITERS[form.name][1] if form.name in WRITERS else (),
             higher=form.higher,
         )
-        for form in SCORE_FORMS
+        for form in FORMS.values()
+        if form.scores
     ),
     Format(
         "asvspoof5",

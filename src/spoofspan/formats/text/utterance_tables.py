@@ -1,9 +1,9 @@
 """Tables with one row per utterance or trial: scores, keys and metadata, with or without a header.
 
 Under a header, columns are found by their names (:mod:`spoofspan.formats.column_names`); fields stand between tabs,
-commas, semicolons, bars or white space. Without one, the lines must be of a known form: :data:`FORMS` lists the forms,
-each with its columns, its writers and what high scores mean where every writer of the form agrees on that. JSON Lines,
-Parquet and Arrow tables are read by the same names.
+commas, semicolons, bars or white space. Without one, the lines must be of a known form: ``forms.json``, next to this
+module, lists the forms, each with its columns, its writers and what high scores mean where every writer of the form
+agrees on that. JSON Lines, Parquet and Arrow tables are read by the same names.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spoofspan.base.documents import parse_json
+from spoofspan.base.documents import parse_json, read_json
 from spoofspan.base.errors import DataError, Problems
 from spoofspan.data.references import BONA_FIDE, SPOOF
 from spoofspan.data.scores import Higher
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 SPEAKER, ATTACK, LABEL, TRIAL_LABEL = "spk", "attack", "cm-label", "asv-label"
 SEPARATORS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
-LOG_MARK = "Output,"
 BINARY = (b"PAR1", b"ARROW1")
 # Labels of whole utterances, as words; nothing else is one.
 CLASS_WORDS = {word: ("bonafide", "spoof")[code] for word, code in LABEL_WORDS.items() if code in (BONA_FIDE, SPOOF)}
@@ -52,13 +52,13 @@ class Form:
     """Lines without a header.
 
     ``columns`` are named in their order; ``scores`` are those that hold a number, the one that is read by default
-    first. ``higher`` is None where writers of this form disagree.
+    first: a key has none. ``higher`` is None where writers of this form disagree.
     """
 
     name: str
     columns: str
-    scores: str
-    whose: str
+    scores: str = ""
+    whose: str = ""
     higher: Higher | None = None
     separator: str | None = None
     mark: str = ""  # only lines that begin with it count
@@ -105,103 +105,7 @@ class Form:
         return len(set(ids)) == len(ids) and not all(map(is_number, columns[UTTERANCE])) and not frames
 
 
-SCORE_FORMS = (
-    Form("utt-score", "utterance bonafide spoof", "spoof bonafide", "partialspoof-metrics (utt.score)"),
-    Form("two-scores", "utterance first second", "first second", "SCL and others: two logits, in either order"),
-    Form(
-        "plain-scores",
-        "utterance score",
-        "score",
-        "ASVspoof 2021's package, SSL_Anti-spoofing, the Speech Anti-Spoofing Arena (scores.txt)",
-    ),
-    Form(
-        "asvspoof2019-scores",
-        "utterance attack cm-label score",
-        "score",
-        "ASVspoof 2019's package, AASIST, spoof-superb (high = bona fide), AIR-ASVspoof (high = spoof)",
-    ),
-    Form("score-label", "utterance score cm-label", "score", "ASVspoof2021_AIR"),
-    Form(
-        "asvspoof5-lines",
-        "spk utterance score cm-label",
-        "score",
-        "ASVspoof 5's package without a header",
-        higher="bonafide",
-    ),
-    Form(
-        "sasv-trials",
-        "spk utterance score asv-label",
-        "score",
-        "a-DCF, SASV; it is its own key",
-        higher="bonafide",
-    ),
-    Form(
-        "av-deepfake1m-detection",
-        "utterance score",
-        "score",
-        "AV-Deepfake1M",
-        higher="spoof",
-        separator=";",
-    ),
-    Form(
-        "score-log",
-        "utterance digit score",
-        "score",
-        "ASVspoof 2021's baselines, NII's scripts",
-        higher="bonafide",
-        separator=",",
-        mark=LOG_MARK,
-    ),
-    Form(
-        "score-energy-log",
-        "utterance digit score energy",
-        "score energy",
-        "NII's scripts with a confidence",
-        higher="bonafide",
-        separator=",",
-        mark=LOG_MARK,
-    ),
-    Form(
-        "log-output",
-        "utterance digit 20ms 40ms 80ms 160ms 320ms 640ms score",
-        "score 20ms 40ms 80ms 160ms 320ms 640ms",
-        "PartialSpoof (log_output_eval)",
-        higher="bonafide",
-        separator=",",
-        mark=LOG_MARK,
-    ),
-    Form("esdd2", "utterance class s1 s2 s3", "s1 s2 s3", "ESDD2", separator="|"),
-)
-KEY_FORMS = (
-    Form("protocol", "spk utterance environment attack cm-label", "", "ASVspoof 2019, PartialSpoof"),
-    Form("trials", "spk utterance attack asv-label", "", "SASV 2022"),
-    Form(
-        "asvspoof2021-key",
-        "spk utterance codec transmission attack cm-label trim subset",
-        "",
-        "ASVspoof 2021 LA and PA (trial_metadata.txt)",
-    ),
-    Form(
-        "asvspoof2021-df-key",
-        "spk utterance codec source attack cm-label trim subset vocoder task team gender language",
-        "",
-        "ASVspoof 2021 DF (trial_metadata.txt)",
-    ),
-    Form(
-        "asvspoof5-protocol",
-        "spk utterance gender codec codec-q codec-seed attack-tag attack cm-label tmp",
-        "",
-        "ASVspoof 5 (track 1, without a header)",
-    ),
-    Form(
-        "asvspoof5-key",
-        "spk utterance cm-label asv-label attack codec tag",
-        "",
-        "ASVspoof 5's full key without a header",
-    ),
-    Form("label-list", "utterance cm-label", "", "ADD 2022, In-the-Wild and others"),
-)
-FORMS = {form.name: form for form in (*SCORE_FORMS, *KEY_FORMS)}
+FORMS = {row["name"]: Form(**row) for row in read_json(Path(__file__).with_name("forms.json"))}
 
 
 @dataclass(frozen=True)
