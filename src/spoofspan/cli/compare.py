@@ -109,7 +109,8 @@ def compare(
     from spoofspan.uncertainty.comparison import compare_groups, compare_measures, groups_in_time
     from spoofspan.uncertainty.seeds import seed_variation
 
-    check_tier(words, tier)
+    if tier is not None:
+        check_tier(words)
     measures = measure or [systems.default_measure if words is None else "utterance-eer"]
     verification.check(measures)
     given = {one: thresholds_by_system("--system-threshold", threshold, threshold_from, one) for one in measures}

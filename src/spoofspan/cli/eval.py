@@ -273,7 +273,8 @@ def eval_(
     exact = {"eer-rule": rules.get("eer_rule"), "threshold": threshold, "by": by, "per-utterance": per_utterance}
     exact |= {"stream": inputs.stream, "jobs": inputs.jobs, "scheduler": inputs.scheduler}
     exact |= {"utterance-scores": inputs.utterance_scores, "confidence": bootstrap.confidence, "words": words}
-    check_tier(words, tier)
+    if tier is not None:
+        check_tier(words)
     if algorithm.bisects(measure, exact):
         found = algorithm.evaluate(inputs.read(), rules)
         output.deliver(render(found, output.format, full_signature=full_signature, benchmark=benchmark))

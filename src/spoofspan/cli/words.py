@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.words import WordCorpus
 
 
-def check_tier(words: str | None, tier: str | None) -> None:
+def check_tier(words: str | None) -> None:
     """Refuse a tier of nothing."""
-    if tier is not None and words is None:
+    if words is None:
         raise UsageError("--tier names the tier of --words; give both")
 
 
