@@ -132,7 +132,7 @@ def point_mass(
     """
     check_sides(references, scores)
     scores.refuse_decisions("a score mass")
-    return _mass(references, scores, resolution, convention, rules)
+    return _mass(references, scores, check_resolution(resolution), convention, rules)
 
 
 def _mass(
