@@ -373,7 +373,7 @@ def test_options_that_would_not_be_used_are_refused(tmp_path):
         ([*alone, "--by", "attack"], "no column 'attack'"),
         ([*timed, "--utterance-scores", scores, "--stream"], "in memory"),
         ([keys], "give SCORES after REFERENCES"),
-        ([keys, timed[1]], "labels of whole utterances"),
+        ([keys, timed[1]], "looks like utterance labels, not references"),
         ([keys, scores, "-m", "range-eer"], "no measure of utterances"),
     ):
         error = refused(*arguments)
