@@ -161,7 +161,8 @@ def compare(
                 break
         for one, comparison in zip(measures, comparisons, strict=True):
             tables.extend(comparison_tables(comparison, short=short))
-            plain.append(comparison.to_dict())
+            with progress("signing"):
+                plain.append(comparison.to_dict())
             for group in by or ():
                 if group == "attack" and one.startswith("event-") and getattr(references, "attacks", None) is not None:
                     raise UsageError(
@@ -171,7 +172,8 @@ def compare(
                 with progress("comparing groups"):
                     groups = compare_groups(references, several, column, one, thresholds=fixed.get(one), **how)
                 tables.append(grouped_comparison_table(groups))
-                plain[-1].setdefault("by", []).append(groups.to_dict())
+                with progress("signing groups"):  # each has hashes of its own: minutes for millions of frames
+                    plain[-1].setdefault("by", []).append(groups.to_dict())
     content = {"spoofspan": __version__, "seeds" if seeds else "comparisons": finite(plain)}
     if published:
         from spoofspan.report.published import Beside, OwnRow
