@@ -73,15 +73,32 @@ def _numbers(array: Any) -> Numbers | OtherCells:
         array = array.cast(pa.float64())
     elif not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
         return OtherCells(len(array), str(kind))
-    if missing is not None:
-        # to_pandas_dtype would need pandas before Arrow 17
-        zero = False if pa.types.is_boolean(kind) else np.float16(0) if pa.types.is_float16(array.type) else 0
-        array = array.fill_null(pa.scalar(zero, array.type))
-    return Numbers(flat_array(array), missing, str(kind))
+    return Numbers(flat_array(array) if missing is None else _filled(array, missing), missing, str(kind))
 
 
 def _missing(array: Any) -> Flags | None:
-    return flat_array(array.is_null()) if array.null_count else None
+    """The missing cells of an array; None if there are none.
+
+    The functions of Arrow for this (``is_null``, ``fill_null``) import pandas wherever it is installed.
+    """
+    if not array.null_count:
+        return None
+    validity = array.buffers()[0]
+    if validity is None:  # a column of nulls
+        return np.ones(len(array), bool)
+    bits = np.unpackbits(np.frombuffer(validity, np.uint8), bitorder="little")
+    missing: Flags = bits[array.offset : array.offset + len(array)] == 0
+    return missing
+
+
+def _filled(array: Any, missing: Flags) -> npt.NDArray[Any]:
+    """An array of numbers with 0 in the place of missing ones."""
+    without_validity = [None, array.buffers()[1]]
+    values: npt.NDArray[Any] = flat_array(
+        pa.Array.from_buffers(array.type, len(array), without_validity, 0, array.offset)
+    ).copy()
+    values[missing] = 0
+    return values
 
 
 def _texts(column: Any, kind: str) -> Texts:
@@ -94,8 +111,9 @@ def _texts(column: Any, kind: str) -> Texts:
     values = [text for text in dict.fromkeys(found) if text is not None]
     codes = {text: code for code, text in enumerate(values)}
     own = [codes.get(text, -1) for text in found] + [-1]  # index -1: null
-    index = index.cast(pa.int64(), safe=False).fill_null(-1) if index.null_count else index
-    return Texts(np.array(own, np.int32)[flat_array(index)], values, kind)
+    missing = _missing(index)
+    places = flat_array(index) if missing is None else np.where(missing, -1, _filled(index, missing).astype(np.int64))
+    return Texts(np.array(own, np.int32)[places], values, kind)
 
 
 def flat_array(array: Any) -> npt.NDArray[Any]:
