@@ -114,6 +114,20 @@ def trained(name: str, changes: dict[str, dict[str, Any]] | None = None) -> Call
     return run
 
 
+def in_memory(**options: Any) -> Callable[[Fold, int, Path], Scores]:
+    """The network of ``small-cpu`` trained in memory, with options of ``recipe_trials.py``."""
+
+    def run(fold: Fold, seed: int, folder: Path) -> Scores:
+        from recipe_trials import Options, TwoMaterials, trial
+
+        cache = folder.parents[2]
+        return trial(
+            Options(**options), seed, fold.train, fold.evaluation, TwoMaterials(fold.train, fold.evaluation, cache)
+        )
+
+    return run
+
+
 def trees(fold: Fold, seed: int, folder: Path) -> Scores:
     """Boosted trees on the hand-made features of single frames."""
     from sklearn.ensemble import HistGradientBoostingClassifier
@@ -135,6 +149,7 @@ SYSTEMS: dict[str, Callable[[Fold, int, Path], Scores]] = {
     "small-cpu-2025": trained("small-cpu-2025"),
     "small-cpu": trained("small-cpu"),
     "six layers by three": trained("small-cpu", {"front_end": {"layers": 6}, "network": {"members": 3}}),
+    "six layers, vocoders in training": in_memory(layers=6, vocoded=200),
 }
 SEEDLESS = ("joint-detector",)
 

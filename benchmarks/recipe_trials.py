@@ -6,12 +6,14 @@ epoch is validated. The options are what was tried to find a better recipe.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import soxr
 import torch
 from torch import Tensor, nn
 
@@ -27,8 +29,12 @@ from spoofspan.cm.padding import real_steps, zero_padding
 from spoofspan.cm.training import learning_rate
 from spoofspan.corpus.building import build
 from spoofspan.corpus.settings import Settings
+from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Rules
 from spoofspan.data.scores import Scores
+from spoofspan.experiment.results import SEEN, by_attack
+from spoofspan.formats.sound import RATE, Sound, wav_bytes
+from spoofspan.formats.writing import write_atomically
 
 FINEST = "20ms"
 CHANNELS = 4  # of each recording, from which random channels are drawn
@@ -54,6 +60,7 @@ class Options:
     alike: bool = False  # each attack has the same weight (as far as four times its own)
     boundary: int = 0  # frames on each side of a boundary that do not count
     vocoded: int = 0  # so many utterances of the same speakers with the built-in vocoders are added
+    speeds: tuple[float, ...] = ()  # at which all recordings are played to be further voices of both classes
 
 
 class Trial(nn.Module):
@@ -87,6 +94,7 @@ class Material:
         self.rows = {name: row for row, name in enumerate(corpus.references.utterances)}
         self.labels = WindowLabels(corpus.references, Rules(label="any"), (FINEST,))
         self._vocoded: Material | None = None
+        self._at_speed: dict[float, Material] = {}
 
     def of(self, name: str) -> tuple[Tensor, Tensor]:
         """Features and targets of an utterance."""
@@ -121,25 +129,80 @@ class Material:
         if self._vocoded is None:
             from real_speech import CHANNEL
 
-            many = {"train": 480, "dev": 0, "eval": 0}, {"train": len({*self.corpus.speakers}), "dev": 0, "eval": 0}
-            settings = Settings(*many, bonafide_share=0.45, held_out=(), attacks=("builtin:all",), channel=CHANNEL)
-            build(self.out / "vocoded", self.out / "speech", settings)
+            real = self.out / "real"  # without the spoofs, among which are those that are left out
+            if not real.is_dir():
+                shutil.copytree(self.out / "speech" / "bonafide", real / "bonafide")
+            settings = Settings(
+                utterances={"train": 480, "dev": 0, "eval": 0},
+                speakers={"train": len([*(real / "bonafide").iterdir()]), "dev": 0, "eval": 0},
+                bonafide_share=0.45,
+                held_out=(),
+                attacks=("builtin:all",),
+                channel=CHANNEL,
+            )
+            build(self.out / "vocoded", real, settings)
             self._vocoded = Material(Corpus.from_dataset(f"partialspoof:{self.out / 'vocoded'}:train"), self.out)
         other = self._vocoded
         own = [name for name, row in other.rows.items() if other.corpus.speakers[row] in speakers]
         return [other.of(one) for one in np.random.default_rng(seed).permutation(own)[:count]]
+
+    def at_speed(self, speed: float, train: Corpus) -> list[tuple[Tensor, Tensor]]:
+        """The training utterances of a corpus of the same recordings played at another speed."""
+        if speed not in self._at_speed:
+            from recipes import corpus_of_speech
+
+            played = play_at_speed(self.out / "speech", self.out / f"speech-{speed:g}", speed)
+            corpus = corpus_of_speech(played, self.out / f"one-corpus-{speed:g}")[0]
+            self._at_speed[speed] = Material(corpus, self.out)
+        other = self._at_speed[speed]
+        own = other.corpus.references
+        unheard = sorted({*_attacks_in(own)} - {*_attacks_in(train.references)})
+        kept = by_attack(own, unheard)[SEEN].tolist() if unheard else range(len(own))
+        return [other.of(own.utterances[row]) for row in kept if other.corpus.speakers[row] in {*train.speakers}]
+
+
+class TwoMaterials:
+    """The utterances of a training and of an evaluation set."""
+
+    def __init__(self, train: Corpus, evaluation: Corpus, out: Path) -> None:
+        self.train, self.evaluation = Material(train, out), Material(evaluation, out)
+        self.attacks, self.through_channels = self.train.attacks, self.train.through_channels
+        self.vocoded, self.at_speed = self.train.vocoded, self.train.at_speed
+
+    def of(self, name: str) -> tuple[Tensor, Tensor]:
+        """Features and targets of an utterance."""
+        return (self.train if name in self.train.rows else self.evaluation).of(name)
+
+
+def play_at_speed(folder: Path, out: Path, speed: float) -> Path:
+    """The recordings of a source folder, played faster or slower, so that pitch and formants move: other speakers."""
+    for path in sorted(one for one in folder.glob("*/*/*") if one.suffix in (".wav", ".flac")):
+        target = (out / path.relative_to(folder)).with_suffix(".wav")
+        if not target.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            played = soxr.resample(Sound(path, path.name).read().astype(np.float64), RATE, RATE / speed)
+            peak = np.abs(played).max(initial=1e-9)
+            write_atomically(target, [wav_bytes(played * min(1.0, 0.99 / peak))], force=True)
+    return out
+
+
+def _attacks_in(references: References) -> list[str]:
+    found = {*references.attacks[references.labels == SPOOF].tolist()} - {-1}
+    return [references.attack_names[one] for one in found]
 
 
 def _features(sound: Tensor) -> Tensor:
     return FrameFeatures()(sound[None], torch.tensor([sound.numel()]))[0][0]
 
 
-def trial(options: Options, seed: int, train: Corpus, evaluation: Corpus, material: Material) -> Scores:
+def trial(options: Options, seed: int, train: Corpus, evaluation: Corpus, material: Material | TwoMaterials) -> Scores:
     """Train with options, and score the evaluation set."""
     torch.manual_seed(seed)
     names = list(train.references.utterances)
     pairs = [material.of(one) for one in names]
     pairs += material.vocoded({*train.speakers}, options.vocoded, seed) if options.vocoded else []
+    for speed in options.speeds:
+        pairs += material.at_speed(speed, train)
     whole = torch.cat([features for features, _ in pairs])
     mean, deviation = whole.mean(0), whole.var(0).clamp(min=1e-4).sqrt()
 

@@ -72,8 +72,16 @@ RECIPES: dict[str, dict[str, dict[str, Any]] | Options] = {
     "attacks weighted alike": Options(alike=True),
     "frames at boundaries left out": Options(boundary=2),
     "mixup, with 200 utterances by the built-in vocoders": Options(mixup=0.4, vocoded=200),
+    "other speeds": Options(speeds=(0.9, 1.1)),
+    "6 layers, mixup": Options(layers=6, mixup=0.4),
+    "built-in vocoders": Options(vocoded=200),
+    "6 layers, built-in vocoders": Options(layers=6, vocoded=200),
 }
-MEANS = {f"{name}, mean of the seeds": name for name in (CHOSEN_IN_MEMORY, "6 layers", "the same, beside the features")}
+MEANS = {
+    f"{name}, mean of the seeds": name
+    for name, made in RECIPES.items()
+    if isinstance(made, Options) and (name == CHOSEN_IN_MEMORY or made.both or made.layers == 6)
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +98,12 @@ def corpus_of(folder: Path, out: Path) -> tuple[Corpus, dict[str, str]]:
     from real_speech import spoofs_of
 
     speech, made = spoofs_of(folder, out)
+    corpus, attacks = corpus_of_speech(speech, out / "one-corpus")
+    return corpus, {name: code for name, code in attacks.items() if name in made}
+
+
+def corpus_of_speech(speech: Path, out: Path) -> tuple[Corpus, dict[str, str]]:
+    """One corpus of a source folder, and what it calls the attacks."""
     count = len([one for one in (speech / "bonafide").iterdir() if one.is_dir()])
     settings = Settings(
         utterances={"train": UTTERANCES, "dev": 0, "eval": 0},
@@ -98,9 +112,8 @@ def corpus_of(folder: Path, out: Path) -> tuple[Corpus, dict[str, str]]:
         held_out=(),
         channel=CHANNEL,
     )
-    about = build(out / "one-corpus", speech, settings)
-    names = {name: code for code, name in about["attacks"].items() if name in made}
-    return Corpus.from_dataset(f"partialspoof:{out / 'one-corpus'}:train"), names
+    about = build(out, speech, settings)
+    return Corpus.from_dataset(f"partialspoof:{out}:train"), {name: code for code, name in about["attacks"].items()}
 
 
 def taken(corpus: Corpus, speakers: set[str], without: list[str]) -> Corpus:
