@@ -15,6 +15,8 @@ from spoofspan.cli.words import check_tier, cut_by
 
 if TYPE_CHECKING:
     from spoofspan.report.table import Table
+    from spoofspan.uncertainty.comparison import Comparison, GroupedComparison
+    from spoofspan.uncertainty.seeds import SeedVariation
 
 
 def compare(
@@ -116,7 +118,7 @@ def compare(
     given = {one: thresholds_by_system("--system-threshold", threshold, threshold_from, one) for one in measures}
     short = output.format == "text" and not full_signature
     tables: list[Table] = []
-    plain: list[dict[str, Any]] = []
+    found: list[tuple[Comparison | SeedVariation, list[GroupedComparison]]] = []
     known = metadata or systems.metadata()
     resampling = bootstrap.resampling(known, systems.typed.bare_ids)
     column_of: Callable[[str], Mapping[str, str]] = partial(read_groups, known, bare_ids=systems.typed.bare_ids)
@@ -144,7 +146,7 @@ def compare(
         for one in measures:
             variation = seed_variation(references, several, one, **how)
             tables.append(seeds_table(variation, short=short))
-            plain.append(variation.to_dict())
+            found.append((variation, []))
     else:
         how |= {"unpaired": unpaired, "asv_scores": verification.read_asv(references), "against": against}
         fixed = {one: {name: at.value for name, at in found.items()} for one, found in given.items() if found}
@@ -161,8 +163,7 @@ def compare(
                 break
         for one, comparison in zip(measures, comparisons, strict=True):
             tables.extend(comparison_tables(comparison, short=short))
-            with progress("signing"):
-                plain.append(comparison.to_dict())
+            found.append((comparison, []))
             for group in by or ():
                 if group == "attack" and one.startswith("event-") and getattr(references, "attacks", None) is not None:
                     raise UsageError(
@@ -172,9 +173,8 @@ def compare(
                 with progress("comparing groups"):
                     groups = compare_groups(references, several, column, one, thresholds=fixed.get(one), **how)
                 tables.append(grouped_comparison_table(groups))
-                with progress("signing groups"):  # each has hashes of its own: minutes for millions of frames
-                    plain[-1].setdefault("by", []).append(groups.to_dict())
-    content = {"spoofspan": __version__, "seeds" if seeds else "comparisons": finite(plain)}
+                found[-1][1].append(groups)
+    beside = None
     if published:
         from spoofspan.report.published import Beside, OwnRow
 
@@ -182,7 +182,16 @@ def compare(
         own = [OwnRow(name, values[name], _hop(several[name]), systems.set_name or "") for name in several]
         beside = Beside(own, list(own[0].values), rules, data=systems.typed.dataset or "")
         tables.append(beside.table())
-        content["published"] = beside.to_list()
+
+    def content() -> dict[str, Any]:
+        with progress("signing"):  # each group has hashes of its own: minutes for millions of frames
+            plain = [
+                one.to_dict() | ({"by": [group.to_dict() for group in groups]} if groups else {})
+                for one, groups in found
+            ]
+        results = {"spoofspan": __version__, "seeds" if seeds else "comparisons": finite(plain)}
+        return results if beside is None else results | {"published": beside.to_list()}
+
     output.show(content, tables)
 
 

@@ -350,11 +350,14 @@ class Output:
         must_be_free(self.out, force=self.force)
 
     def show(self, plain: Any, tables: Iterable[Table]) -> None:
-        """Print plain data (``--format json``) or the tables that say the same, or write them to a file."""
+        """Print plain data (``--format json``) or the tables that say the same, or write them to a file.
+
+        Plain data that take long to make are given as a function.
+        """
         from spoofspan.report.table import json_text
 
         if self.format == "json":
-            self.deliver(json_text(plain))
+            self.deliver(json_text(plain() if callable(plain) else plain))
         else:
             self.deliver("\n".join(table.render(self.format) for table in tables))
 
