@@ -23,7 +23,7 @@ OWN = {
     "challenge/scoring_process.py",
     "formats/pickles.py",
     "scale/sharding.py",
-    "formats/text/json_text.py",
+    "formats/recognition.py",
 }
 
 

@@ -429,7 +429,7 @@ def test_warnings_are_sentences_on_stderr_said_once(monkeypatch, capsys):
     rounded = ss.Scores.from_columns(
         coarse.systems[0.64].utterances,
         coarse.systems[0.64].offsets,
-        np.round(coarse.systems[0.64].values),
+        np.round(2 * coarse.systems[0.64].values),
         hop=0.64,
         higher="bonafide",
     )

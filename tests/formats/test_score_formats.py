@@ -693,7 +693,7 @@ def test_utterance_scores_check_what_they_hold():
         UtteranceScores(("a", "b"), np.array([0.0, np.nan]), "spoof")
     with pytest.raises(ss.DataError, match="more than once"):
         UtteranceScores(("a", "a"), np.array([0.0, 1.0]), "spoof")
-    with pytest.raises(ss.UsageError, match="higher must be"):
+    with pytest.raises(ss.UsageError, match="must be 'bonafide' or 'spoof'"):
         UtteranceScores(("a",), np.array([0.0]), "real")
     with pytest.raises(ss.UsageError, match="as many scores"):
         UtteranceScores(("a",), np.array([0.0, 1.0]), "spoof")

@@ -18,7 +18,7 @@ from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.data.references import BONA_FIDE, SPOOF
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.format import Format, ReadOptions
-from spoofspan.formats.recognition import Begins, first_lines
+from spoofspan.formats.recognition import Begins, first_lines, text_of
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.labelled_ranges import utterance_named
 from spoofspan.formats.text.lines import score_of
@@ -27,7 +27,7 @@ from spoofspan.formats.text.utterance_tables import Layout, rows_of
 
 TIMES = ("onset", "offset")
 SUFFIX = ".tsv"
-HEADER = Begins("onset\toffset\t")
+HEADER = Begins("onset\toffset\t", lambda head: bool(text_of(head)))
 
 
 def _header(source: Source) -> list[str]:
