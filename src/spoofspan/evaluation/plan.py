@@ -109,7 +109,7 @@ class Plan(MeasureSettings):
 
     @property
     def kind(self) -> Literal["range", "point"]:
-        """Whether durations or points are counted."""
+        """Unit of the measure: durations of ranges, or points."""
         return "range" if self.measure.basis == "range" else "point"
 
     @property

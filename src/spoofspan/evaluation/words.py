@@ -42,7 +42,7 @@ class WordCorpus:
         return {word: known[utt] for word, utt in self.utterance_of.items() if utt in known}
 
     def reading(self, column: Callable[[str], Mapping[str, str]]) -> Callable[[str], Mapping[str, str]]:
-        """What reads a column of utterances by its name, for words."""
+        """A reader of columns of words, from a reader of columns of utterances."""
         return lambda name: self.column(column(name))
 
     def columns(self, of_utterances: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:

@@ -213,7 +213,7 @@ def _of_kind(kind: str, contents: Contents, source: Source, told: ReadOptions) -
 
 
 def _without_times(content: Any, missing: Mapping[str, Any]) -> str:
-    """What was read, without times if these were made up to read it."""
+    """Content that was read, without times if these were invented to read it."""
     if "hop" not in missing:
         return repr(content)
     if isinstance(content, References):

@@ -35,7 +35,7 @@ OF_REFERENCES = (*OF_METADATA, "spoof_label")  # options that formats of referen
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What a user may have to tell a reader, because the file does not say it."""
+    """Properties of a file that it may leave unstated, so that the user has to give them."""
 
     durations: Mapping[str, float] | None = None  # seconds
     hop: float | None = None  # seconds
@@ -239,7 +239,7 @@ WIDE = 8  # numbers on a line that belong to no known table
 
 
 def _wanted(head: bytes, kind: str) -> str:
-    """What the file should look like, if it is a table or JSON; nothing otherwise."""
+    """Expected layout of the file, if it is a table or JSON; empty otherwise."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "it is UTF-16 text: save it as UTF-8, or "
     if head.startswith(b"PK\x03\x04"):

@@ -200,7 +200,7 @@ class _Child:
                 raise DataError(f"{name}: this pickle is refused: {content}; {REMEDY}")
 
     def _room(self) -> int:
-        """How many bytes may still come: not many times more than the file has."""
+        """Limit of the bytes to come: not many times the size of the file."""
         from spoofspan.formats.unpickler import ALLOWANCE, FACTOR
 
         return max(FACTOR * self._fed + ALLOWANCE - self._taken, 0)
@@ -216,7 +216,7 @@ class _Child:
         return data
 
     def _object(self, node: dict[str, Any]) -> Any:
-        """What JSON has no word for."""
+        """An object that JSON lacks, from its node."""
         ((kind, content),) = node.items()
         if kind == "tuple":
             return tuple(content)

@@ -30,7 +30,7 @@ class DataBytes:
 
 
 def stated_bytes(stream: BinaryIO) -> DataBytes | None:
-    """What the header states; None of files that do not, and of a stream that never knew."""
+    """Bytes of samples that the header states; None if it states none, as in a stream."""
     size = stream.seek(0, io.SEEK_END)
     stream.seek(0)
     head = stream.read(12)

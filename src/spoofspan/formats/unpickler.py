@@ -238,7 +238,7 @@ class Stream:
 
 
 class Opcodes(dict[int, Callable[[Any], None]]):
-    """What the opcodes do; counts the steps, and refuses those that are not admitted by name."""
+    """Implementation of the opcodes; counts steps, and refuses opcodes that are not admitted by name."""
 
     def __init__(self, check: Callable[[], None]) -> None:
         admitted = {code: name for code, name in PYTHON.items() if name in ADMITTED.split()}
@@ -297,7 +297,7 @@ class Unpickler(PythonUnpickler):  # type: ignore[misc]
     load_bytearray8 = PythonUnpickler.load_binbytes8
 
     def find_class(self, module: str, name: str) -> Any:
-        """What a name stands for here."""
+        """Object that a name stands for."""
         if (module, name) not in NAMES:
             raise RefusedError(f"it names {module}.{name}, which is not needed for numpy arrays")
         return NAMES[module, name]
@@ -434,7 +434,7 @@ class Unpickler(PythonUnpickler):  # type: ignore[misc]
 
 
 def limit_process(memory: int, seconds: int) -> None:
-    """Where the system can: no more memory, time, files or processes than needed."""
+    """Limit memory, time, files and processes, where the system can."""
     for codec in ("raw-unicode-escape", "utf-32-le", "utf-32-be"):  # loaded before files are out of reach
         codecs.lookup(codec)
     try:

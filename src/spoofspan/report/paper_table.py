@@ -172,7 +172,7 @@ def _typeset(cells: Sequence[PrintedCell], row: int) -> str:
 
 
 def _caption(tables: Mapping[str, ResolutionTable], columns: Sequence[_Column]) -> str:
-    """How to read the numbers, in one sentence each."""
+    """Sentences that explain the numbers."""
     first = next(iter(tables.values()))
     measures = [one.measure for one in columns if one.measure != FLOOR_COLUMN]
     eers = [one for one in measures if one == RANGE or one.startswith("point-eer@")]

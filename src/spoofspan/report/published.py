@@ -67,7 +67,7 @@ class Published:
         return asdict(self)
 
     def known_rules(self, basis: str) -> dict[str, str]:
-        """What is known of the rules behind its measures of ranges, points or utterances, as text."""
+        """Known rules of its measures of ranges, points or utterances, as text."""
         if self.convention:
             known = _rules(basis, self.convention, self.eer_rule, **self.rules)
             return known | {"label sources": self.label_sources or "one"}

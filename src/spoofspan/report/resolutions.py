@@ -392,7 +392,7 @@ def notes(tables: Mapping[str, ResolutionTable], look: TableLook | None = None) 
 
 
 def captions(tables: Mapping[str, ResolutionTable], look: TableLook | None = None) -> list[str]:
-    """What a reader of the numbers must know."""
+    """Notes for readers of the numbers."""
     first = next(iter(tables.values()))
     what = f"{_subject(first)} {_unit(first)}"
     seeds = seeds_text(tables)
@@ -438,7 +438,7 @@ def _unit(table: ResolutionTable) -> str:
 
 
 def _of_measures(tables: Mapping[str, ResolutionTable]) -> Iterator[str]:
-    """Where the other measures are taken, and what else must be known of them."""
+    """Notes on the thresholds of the other measures."""
     rows = [row for table in tables.values() for row in table.rows]
     said: dict[str, list[str]] = {}  # note -> the columns that it is about
     for column in rows[0].measures:

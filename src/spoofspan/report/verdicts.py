@@ -193,7 +193,7 @@ def _difference_header(measure: str, some: Interval) -> tuple[str, ...]:
 
 
 def _pair_cells(measure: str, row: Mapping[str, Any], p_values: Sequence[str], spell: Spelling) -> tuple[str, ...]:
-    """Which two, by how much they differ, the ends of the interval, and p-values; none where there is no number."""
+    """A pair of systems, its difference, the ends of the interval, and p-values; empty cells without a number."""
     pair = Shown(f"{row['first']} - {row['second']}", paper=f"{row['first']} {MINUS} {row['second']}")
     numbers = (spell(measure, row[name]) if _is_value(row[name]) else NONE for name in ("difference", "low", "high"))
     return pair, *numbers, *(p_text(row[name]) if _is_value(row[name]) else NONE for name in p_values)
@@ -275,7 +275,7 @@ def seeds_table(variation: SeedVariation, *, signatures: bool = True, short: boo
 
 
 def _signatures(signatures: Mapping[str, Signature], short: bool) -> list[str]:
-    """What makes the numbers comparable (the same for all, unless their utterances differ), and what was measured."""
+    """Signatures: the comparable part (one for all systems, unless their utterances differ), and each input."""
     shared = {one.comparable for one in signatures.values()}
     if short:
         return [f"signature of {name}: {one.short}" for name, one in signatures.items()]

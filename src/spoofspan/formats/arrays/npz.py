@@ -340,7 +340,7 @@ def _members(source: Source, archive: zipfile.ZipFile) -> dict[str, Array]:
 
 
 def stated_in_npz(source: Source) -> dict[str, str]:
-    """What the comment of an npz file states of its arrays, if :func:`write_npz` wrote it: hop, higher, spoof_label."""
+    """Metadata in the comment of an npz file that :func:`write_npz` wrote: hop, higher, spoof_label."""
     source.hold()
     with _opened(source) as archive:
         found = COMMENT.fullmatch(archive.comment.decode("ascii", "replace"))

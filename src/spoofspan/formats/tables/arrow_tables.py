@@ -38,7 +38,7 @@ def from_arrow(table: Any, name: str, wanted: Collection[str]) -> ColumnTable:
 
 
 def _stated(name: str, metadata: Any) -> dict[str, Any]:
-    """What a table that spoofspan wrote says about itself; empty for other tables."""
+    """Metadata of a table that spoofspan wrote; empty for other tables."""
     if (packed := metadata.get(METADATA_KEY)) is None:
         return {}
     try:

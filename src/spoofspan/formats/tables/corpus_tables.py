@@ -385,7 +385,7 @@ class Part:
 
     @property
     def stated(self) -> Mapping[str, Any]:
-        """What a file that spoofspan wrote says about itself; empty for others."""
+        """Metadata of a file that spoofspan wrote; empty for others."""
         return self.table.stated
 
     def place(self, row: int) -> str:

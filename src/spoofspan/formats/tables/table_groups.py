@@ -44,7 +44,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class Grouped:
-    """What was read from a part: utterances, their numbers of rows, and columns (of rows or of utterances)."""
+    """Content of a part: utterances, their numbers of rows, and columns (of rows or of utterances)."""
 
     name: str
     ids: list[str]

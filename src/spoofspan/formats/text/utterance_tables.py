@@ -275,7 +275,7 @@ def _values(name: str, column: str, table: ColumnTable) -> list[Any]:
 
 
 def seen_polarity(source: Source, layout: Layout, score: str) -> str:
-    """What the first rows of labelled scores show, for messages; nothing if they have no labels of both classes."""
+    """Evidence for the polarity in the first rows of labelled scores; empty without labels of both classes."""
     at, label_at = layout.position(score), layout.position(LABEL)
     label_at = layout.position("label") if label_at is None else label_at
     if at is None or label_at is None or layout.binary or layout.json:

@@ -96,7 +96,7 @@ class SystemCurve:
 
     @property
     def unit(self) -> str:
-        """What is counted: time, points or utterances."""
+        """Counted unit: time, points or utterances."""
         return "time" if self.mass.unit == "ns" else self.mass.unit
 
 
@@ -283,7 +283,7 @@ def _step_line(thresholds: Float64, rates: Float64) -> FigureLine:
 
 @dataclass(frozen=True, eq=False)
 class ScoreData:
-    """How the time (or the points, or the utterances) of each class is spread over the scores."""
+    """Distribution of the time (or the points, or the utterances) of each class over the scores."""
 
     name: str
     edges: Float64  # of the bins
@@ -297,7 +297,7 @@ class ScoreData:
 
 
 def score_data(system: SystemCurve, bins: int = BINS) -> ScoreData:
-    """How the scores of both classes are spread: weighted by duration, or counted by points or utterances.
+    """Distribution of the scores of both classes, weighted by duration, or counted by points or utterances.
 
     Parameters
     ----------
@@ -419,7 +419,7 @@ def resolution_data(table: ResolutionTable) -> list[ResolutionData]:
 
 @dataclass(frozen=True, eq=False)
 class BoundaryData:
-    """How much of the error, and of all time, lies within a distance of a true boundary."""
+    """Share of the error, and of all time, within a distance of a true boundary."""
 
     name: str
     distances: Float64
@@ -547,7 +547,7 @@ class PavData:
 
     @property
     def loss(self) -> float:
-        """What calibration would gain: Cllr - minCllr, in bits."""
+        """Calibration loss: Cllr - minCllr, in bits."""
         return max(self.cllr - self.min_cllr, 0.0)
 
 
@@ -603,7 +603,7 @@ def _span_of_ratios(ratios: Float64, amounts: ScoredAmounts) -> tuple[float, flo
 
 @dataclass(frozen=True, eq=False)
 class TippettData:
-    """How much of each class has at least a given log-likelihood ratio; outside of its ends a line goes on flat."""
+    """Share of each class with at least a given log-likelihood ratio; beyond its ends a line is flat."""
 
     name: str
     bona_fide: FigureLine

@@ -168,7 +168,7 @@ def _marks(axes: Axes, table: ResolutionTable) -> set[tuple[int, int]]:
 
 
 def _keys(table: ResolutionTable) -> list[Patch]:
-    """What frames and hatches mean, on the grey of a middle value."""
+    """Legend of frames and hatches, on the grey of a middle value."""
     from matplotlib.patches import Patch
 
     cells = [(row, one) for row in table.rows for one in table.resolutions]

@@ -42,7 +42,7 @@ def rates_of(deviate: npt.ArrayLike) -> Float64:
 
 
 def thin_det(false_positive_rates: Float64, false_negative_rates: Float64, tolerance: float = TOLERANCE) -> Int64:
-    """Which points of a DET curve to keep, so that lines between them on normal-deviate axes show all others.
+    """Points of a DET curve to keep, so that lines between them on normal-deviate axes show all others.
 
     It may be a picked curve, whose points are up to :data:`STEP` from each other on either axis.
     """
@@ -54,7 +54,7 @@ def thin_det(false_positive_rates: Float64, false_negative_rates: Float64, toler
 
 
 def thin_function(x: Float64, y: Float64, tolerance: float = TOLERANCE) -> Int64:
-    """Which points of a function (x rises, y is monotone, jumps have two points) to keep, so that y is near."""
+    """Points of a function (x rises, y is monotone, jumps have two points) to keep, so that y is near."""
     return _peucker(x, y, np.full(x.size, tolerance), _heights)
 
 
@@ -85,7 +85,7 @@ def _distances(x: Float64, y: Float64) -> Float64:
 
 
 def _heights(x: Float64, y: Float64) -> Float64:
-    """How far points are above or below the line between the first and the last of them."""
+    """Vertical distance of points from the line between the first and the last of them."""
     dx = x[-1] - x[0]
     if not dx:  # a jump: y is monotone, so all points lie on it
         return np.zeros_like(x)

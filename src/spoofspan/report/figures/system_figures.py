@@ -265,7 +265,7 @@ def draw_resolution(rows: Sequence[ResolutionData], canvas: Canvas) -> Any:
 
 
 def draw_boundary(systems: Sequence[BoundaryData], canvas: Canvas) -> Any:
-    """How much of the error lies near a true boundary, and the range EER of the rest."""
+    """Share of the error near a true boundary, and the range EER of the rest."""
     refuse_no_system(systems)
     beside, several = canvas.wide, len(systems) > 2
     height = (85 if several else 58) if beside else 104 + several * 2 * len(systems)
@@ -359,7 +359,7 @@ def draw_pav(systems: Sequence[PavData], canvas: Canvas) -> Any:
 
 
 def draw_tippett(systems: Sequence[TippettData], canvas: Canvas) -> Any:
-    """How much of each class has at least a log-likelihood ratio; what lies beyond 0 on the wrong side misleads."""
+    """Share of each class with at least a log-likelihood ratio; ratios on the wrong side of 0 mislead."""
     x_label, y_label = "log-likelihood ratio of bona fide to spoof (natural)", "% of the class with at least this ratio"
     grid = _panels_alike(systems, canvas, x_label, y_label)
     low, high = _common_span([data.span for data in systems])

@@ -398,7 +398,7 @@ def _called(values: Float64, threshold: float, higher: Higher) -> Flags:
 
 
 def _decisions(called: Flags, scored: Flags, rules: Rules) -> list[str]:
-    """What each piece of time is called, and what the rules call those without a score."""
+    """Decision for each piece of time; without a score, that of the rules."""
     unscored = rules.uncovered if rules.uncovered in ("bonafide", "spoof") else "none"
     decided = zip(called.tolist(), scored.tolist(), strict=True)
     return [("spoof" if spoof else "bonafide") if known else unscored for spoof, known in decided]

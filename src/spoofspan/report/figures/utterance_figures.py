@@ -235,7 +235,7 @@ def _of_points(points: PointsData, labels: Sequence[str]) -> list[DrawnStretch]:
 
 
 def _decisions(points: PointsData) -> list[str]:
-    """What each point is called, as its outcome tells."""
+    """Decision for each point, by its outcome."""
     called = {"positive": "spoof", "negative": "bonafide"}
     return [called.get(outcome.rpartition("_")[2], "none") for outcome in points.outcomes]
 

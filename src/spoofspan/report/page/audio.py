@@ -22,7 +22,7 @@ PEAKS_PER_SECOND, FEWEST_PEAKS, MOST_PEAKS = 100, 300, 3000  # columns of a wave
 
 
 def addresses(folder: Path, utterances: Iterable[str], page: Path, *, embed: bool) -> Mapping[str, str]:
-    """Where the page finds the sound of each utterance that has a file."""
+    """Address of the sound of each utterance that has a file."""
     paths = sound_files(folder, utterances)
     if embed:  # a file is read when it is asked for, since few utterances are shown
         return LazyMapping(paths, lambda utt: _embedded(paths[utt]))

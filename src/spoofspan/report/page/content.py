@@ -223,7 +223,7 @@ def _timelines(best: _System, rules: Mapping[str, Rules], ranked: Sequence[str])
 
 
 class _Common:
-    """What is the same for all systems: inputs, measures, the rows of a breakdown, whether curves are fine."""
+    """Content that all systems share: inputs, measures, the rows of a breakdown, and the fineness of curves."""
 
     def __init__(self, references: Any, systems: Mapping[str, Any], settings: PageSettings, in_time: bool) -> None:
         self.references, self.systems, self.settings, self.in_time = references, systems, settings, in_time
@@ -519,7 +519,7 @@ SECTIONS = (
 
 
 def _facts(common: _Common, eer: Measurement) -> list[list[str]]:
-    """What corpus it is: names and values."""
+    """Description of the corpus: names and values."""
     if not common.in_time:
         counts = {"utterances": eer.utterances, "bona fide": eer.point.bona_fide, "spoofed": eer.point.spoof}
         return [[name, f"{count:,}"] for name, count in counts.items()]
@@ -553,7 +553,7 @@ def _comparison(common: _Common) -> Comparison | None:
 
 
 def comparison_content(comparison: Comparison) -> dict[str, Any]:
-    """What a page shows of a comparison."""
+    """Part of a comparison that a page shows."""
     pairs = [
         {
             "first": printable(one.first),

@@ -21,7 +21,7 @@ P_VALUES = ("p", "adjusted", "p_value", "adjusted_p_value")
 
 
 def without_labels(content: dict[str, Any]) -> dict[str, Any]:
-    """What may be published of a page: no utterance, and no more digits than are shown."""
+    """Part of a page that may be published: no utterance, and no more digits than are shown."""
     plain: dict[str, Any] = few_digits(content)
     comparison = plain.get("comparison")
     if comparison and not in_percent(comparison["measure"]):

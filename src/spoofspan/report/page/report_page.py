@@ -153,7 +153,7 @@ def render_page(content: dict[str, Any]) -> str:
 
 
 def _script_data(content: dict[str, Any]) -> dict[str, Any]:
-    """What the scripts draw; what stands in tables is not said twice."""
+    """Data for the scripts, less what they can read from the tables of the page."""
     number = {system["name"]: str(place) for place, system in enumerate(content["systems"])}
     systems = [
         {

@@ -31,7 +31,7 @@ STEPS = 1000  # of the slider
 
 @dataclass(frozen=True)
 class ScoresPageSettings:
-    """What a page of scores shows.
+    """Content of a page of scores.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class _System:
         return sum_by_utterance(self.found.ends - self.found.starts, self.found.offsets)
 
     def content(self) -> dict[str, Any]:
-        """What the page says, and the table of ranges."""
+        """Sentences of the page, and the table of ranges."""
         lasting = self.found.ends - self.found.starts
         rows = np.sort(np.argsort(-lasting, kind="stable")[:MOST_RANGES])
         utterance = np.searchsorted(self.found.offsets, rows, side="right") - 1
@@ -147,7 +147,7 @@ class _System:
         }
 
     def data(self) -> dict[str, Any]:
-        """What the slider moves over: thresholds that call ever more time spoof, and the share of each."""
+        """Positions of the slider: thresholds that call ever more time spoof, and the share of each."""
         starts, ends = score_times(self.scores)
         sign = 1.0 if self.scores.higher == "bonafide" else -1.0
         values = sign * self.scores.values.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Which utterances a page shows, and what it needs to draw them: labels and scores as they were counted."""
+"""Utterances that a page shows, with the labels and scores that were counted."""
 
 from __future__ import annotations
 
