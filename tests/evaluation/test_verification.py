@@ -117,6 +117,12 @@ def test_every_alteration_is_named(alteration):
     assert name in names(found) or any(note.endswith(name) for note in found.notes), str(found)
 
 
+def test_a_cell_of_the_confusion_matrix_is_compared():
+    cell = next(iter(RESULT["measurements"][0]["confusion"]))
+    found = ss.verify(stated(0, "confusion", cell, value=lambda old: old + 0.5), TRUTH, SCORES)
+    assert names(found) == {f"confusion, {cell}"}
+
+
 def test_mirrored_scores_are_other_scores():
     mirrored = replace(SCORES, higher="bonafide" if SCORES.higher == "spoof" else "spoof")
     assert "scores" in names(ss.verify(RESULT, TRUTH, mirrored))

@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from spoofspan.uncertainty.clusters import Resampling
 
 # Fields of a measurement that are compared in other ways, or are text for people.
-_RATES = "confusion"  # follows from the rates
-_NOT_COMPARED = ("signature", "short_signature", "rules", "hashes", "warnings", "notes", "decision", "reason", _RATES)
+_CONFUSION = "confusion"  # compared if nothing else differs, since it follows from the rates
+_OTHERWISE = ("signature", "short_signature", "rules", "hashes", _CONFUSION)
+_NOT_COMPARED = (*_OTHERWISE, "warnings", "notes", "decision", "reason")
 _OF_INTERVALS = ("interval", "intervals", "differences")
 MOST_REPLICATES = 100_000  # of a bootstrap that a file asks for
 # The last digits of sums of floats depend on the processor.
@@ -285,7 +286,10 @@ class _Repetition:
             if stated.rules.get(name, NOTHING) != value:
                 self.differ(f"rule {name}", stated.rules.get(name, NOTHING), value, stated.measure)
         self._compare_short(stated, found.signature)
-        for name, one, two in self._apart(stated.plain, plain):
+        apart = list(self._apart(stated.plain, plain))
+        if not apart and _CONFUSION in stated.plain:
+            apart = list(_apart(stated.plain[_CONFUSION], plain[_CONFUSION], (), _CONFUSION))
+        for name, one, two in apart:
             self.differ(name, one, two, stated.measure, measured=True)
 
     def _compare_short(self, stated: StatedMeasurement, signature: Signature) -> None:
