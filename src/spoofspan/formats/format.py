@@ -54,7 +54,8 @@ class ReadOptions:
             raise UsageError(f"spoof_label must be 0 or 1, the label that means spoof, not {self.spoof_label!r}")
         if self.higher is not None:
             check_higher(self.higher)
-        RULES["modality"].check(self.modality)
+        if self.modality is not None:
+            RULES["modality"].check(self.modality)
 
     def words_of_digits(self, name: str) -> dict[str, str]:
         """Return the words that the labels 0 and 1 of the file ``name`` stand for, refusing them if nothing says it."""
