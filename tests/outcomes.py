@@ -68,10 +68,21 @@ def has_clashing_labels(case: Case) -> bool:
     )
 
 
+def has_decisions(case: Case) -> bool:
+    """Scores that are 0 and 1 only have no EER."""
+    if case.values is None:
+        values = [value for rows in case.scores_seconds.values() for *_, value in rows]
+    else:
+        values = [value for own in case.values.values() for value in own]
+    return set(np.array(values, case.dtype).tolist()) == {0.0, 1.0}
+
+
 def outcome_of_brute_force(case: Case, measure: str):
     try:
         if has_clashing_labels(case):
             return "bad data"
+        if has_decisions(case):
+            return "undefined"
         if measure == "range":
             return brute_force.range_eer(**case.inputs(), eer_rule=case.eer_rule, **case.rules)
         return brute_force.point_eer(**case.inputs(), eer_rule=case.eer_rule, **case.rules, **case.point_rules)

@@ -230,7 +230,7 @@ def test_the_p_value_is_that_of_a_t_test_against_chance():
         found = interval(references, ss.Scores.from_frames(moved, hop=0.02, higher="bonafide"))
         statistic = (found.estimate - 0.5) / found.standard_error
         assert one_sided_p(found) == pytest.approx(stats.t.cdf(statistic, min(found.degrees_of_freedom, 29)))
-    perfect = {name: np.concatenate((np.ones(20), np.zeros(20))) for name in frames}
+    perfect = {name: np.concatenate((np.ones(20), np.full(20, -0.5))) for name in frames}
     found = interval(references, ss.Scores.from_frames(perfect, hop=0.02, higher="bonafide"))
     assert one_sided_p(found) < 1e-6
 
