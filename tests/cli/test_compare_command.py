@@ -16,6 +16,7 @@ from spoofspan.base.errors import DataError, UsageError
 from spoofspan.cli import app
 from spoofspan.formats import reading
 from spoofspan.formats.tables import parquet
+from spoofspan.uncertainty.comparison import GroupedComparison
 
 SCHEMAS = {
     path.name: json.loads(path.read_text(encoding="utf-8"))
@@ -376,3 +377,13 @@ def test_intervals_for_these_attacks_stand_beside_those_for_new_ones(tmp_path):
             assert "these attacks: from" in texts["text"].stdout
         if "--one-system" in command:
             assert "standard error of the mean, these seeds, by: speaker" in texts["text"].stdout
+
+
+def test_groups_are_signed_only_where_signatures_are_shown(folder, monkeypatch):
+    signed = []
+    to_dict = GroupedComparison.to_dict
+    monkeypatch.setattr(GroupedComparison, "to_dict", lambda self: signed.append(self) or to_dict(self))
+    for form, count in (("text", 0), ("json", 1)):
+        result = run("compare", folder[0], "R", "A", "B", "--by", "attack", "--format", form)
+        assert result.exit_code == 0, result.output
+        assert len(signed) == count

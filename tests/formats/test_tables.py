@@ -1081,3 +1081,13 @@ def test_long_names_leave_room_for_the_temporary_one(tmp_path: Path) -> None:
     path = tmp_path / ("n" * 240 + ".csv")
     write_atomically(path, [b"x"])
     assert path.read_bytes() == b"x"
+
+
+def test_missing_cells_of_parquet_need_no_pandas(tmp_path: Path) -> None:
+    pytest.importorskip("pandas", reason="pandas is optional")
+    references = References.from_ranges({"u1": [(0.0, 1.2, "bonafide"), (1.2, 2.0, "spoof", "A07")]})
+    path = tmp_path / "references.parquet"
+    path.write_bytes(b"".join(PARQUET.write_references(references)))
+    assert pq.read_table(path)["attack"].null_count == 1
+    code = "import sys, spoofspan as ss; ss.read_references(sys.argv[1]); sys.exit('pandas' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code, path], check=True)
